@@ -12,15 +12,15 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// Waits until a process has ended, for at most `limit`: then it is killed, and the answer is `None`.
 ///
 /// # Errors
-/// If the system doesn't say what became of it.
+/// If the system doesn't report the child's status.
 pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     wait_unless(child, limit, || false)
 }
 
-/// The same, but no longer than until `is_done`.
+/// Like [`wait`], but no longer than until `is_done` returns true.
 ///
 /// # Errors
-/// As [`wait`].
+/// Like [`wait`].
 pub fn wait_unless(child: &mut Child, limit: Duration, is_done: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     let ended = look(child, limit, is_done)?;
     if ended.is_none() {

@@ -7,10 +7,10 @@ use crate::uci::console::{Console, aside};
 use oncilla_nets::{Fault, HeadChoice};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 
-/// Says what a network file holds.
+/// Prints what a network file contains.
 ///
 /// # Errors
-/// One line: the file can't be read, or its content can't be used.
+/// In one line: the file can't be read, or its content can't be used.
 pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     let network = match (try_network(weights, &HeadChoice::default()), weights) {
         (Ok(network), _) => network,
@@ -56,7 +56,7 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
 }
 
 fn say(console: &Console, rows: &[(&str, String)]) {
-    // What a file says may hold anything: it must not end the line.
+    // A text in a file may contain anything: it must not break the line.
     let line = |(label, value): &(&str, String)| format!("{label:>26}: {}", value.escape_debug());
     console.say_all(&rows.iter().map(line).collect::<Vec<_>>());
 }
@@ -65,7 +65,7 @@ fn say(console: &Console, rows: &[(&str, String)]) {
 /// look at the drivers from another process.
 ///
 /// # Errors
-/// One line: no OpenCL here, or no device; or a driver that must not be asked.
+/// In one line: no OpenCL here, no device, or a driver that must not be asked.
 pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) -> Result<(), String> {
     match trusting {
         true => drivers::end_with_input_if_asked(),
@@ -102,13 +102,13 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
     if used.is_empty() {
         return Err(faults.join("; "));
     }
-    // As whoever plays says it, where one of several can't be had.
+    // With the message that a player gets, too, if one of several devices can't be used.
     faults.iter().for_each(|fault| aside(&format!("{fault}; the other devices run the network")));
     console.say(&format!("used: {}, {}", used.join(" and "), why(settings, &kinds)));
     Ok(())
 }
 
-/// Who has chosen.
+/// What has determined the choice.
 fn why(settings: &EvaluatorSettings, kinds: &[Kind]) -> String {
     match (&settings.devices[..], device::named_by_environment(), kinds) {
         ([name], ..) if name.parse::<usize>().is_ok() => format!("because the options name device {name}"),

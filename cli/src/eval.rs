@@ -24,7 +24,7 @@ use crate::uci::command::Setup;
 use crate::uci::console::{Console, aside};
 use crate::uci::input::{Input, listen};
 
-/// Most lines that are evaluated together.
+/// The most lines that are evaluated together.
 const BATCH: usize = 64;
 
 #[derive(Deserialize)]
@@ -79,7 +79,7 @@ type Position = (Box<History>, bool);
 /// Answers every line of `input`.
 ///
 /// # Errors
-/// One line: no network, no device, a backend that fails.
+/// In one line: no network, no device, or a backend that fails.
 pub fn run(
     settings: &EvaluatorSettings,
     input: impl BufRead + Send + 'static,
@@ -138,7 +138,7 @@ fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str)
     read
 }
 
-/// What a line is called, be it right otherwise or not.
+/// The id of a line, whether the rest of the line is right or not.
 fn id_in(line: &str) -> Option<Value> {
     #[derive(Deserialize)]
     struct Id {

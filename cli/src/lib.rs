@@ -1,6 +1,6 @@
 //! The program as a library: `main.rs` only reads the arguments.
 
-// One module talks to Windows.
+// One module calls Windows.
 #![cfg_attr(not(windows), forbid(unsafe_code))]
 #![cfg_attr(windows, deny(unsafe_code))]
 

@@ -14,9 +14,9 @@ pub fn without_mark(text: &str) -> &str {
 
 /// A line that is too long.
 pub struct TooLong {
-    /// Its first bytes, of which its reader may want to know whose it was.
+    /// The line's first bytes, from which its reader may find out whose it was.
     pub beginning: Vec<u8>,
-    /// Its bytes, with its end.
+    /// The line's length in bytes, with its end.
     pub length: usize,
 }
 
@@ -26,7 +26,7 @@ const BEGINNING: usize = 4096;
 /// The next line of at most `longest` bytes, with its end; `None` at the end of the input. A last line needs no end.
 ///
 /// # Errors
-/// As the input.
+/// The errors of the input.
 pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Result<Vec<u8>, TooLong>>> {
     let mut bytes = Vec::new();
     input.by_ref().take(longest as u64 + 1).read_until(b'\n', &mut bytes)?;

@@ -16,7 +16,7 @@ pub struct Progress {
 #[derive(Default)]
 struct Shown {
     last: Option<Instant>,
-    /// Its characters.
+    /// The length of the text, in characters.
     length: usize,
 }
 
@@ -57,8 +57,8 @@ impl Drop for Progress {
     }
 }
 
-/// The text over one of so many characters, of which nothing is left: by blanks, as a console of Windows shows what a
-/// terminal does.
+/// The text over one of `length` characters, of which nothing is left: they are replaced by blanks, because a console
+/// of Windows shows those as a terminal does.
 fn over(length: usize, text: &str) -> String {
     let blanks = length.saturating_sub(text.chars().count());
     format!("\r{text}{:blanks$}", "")

@@ -30,7 +30,7 @@ pub enum ScoreType {
     WdlMu,
 }
 
-/// Where the distribution of a decided game has no meaningful μ any more: `|W − L| + D` from here on.
+/// From this `|W − L| + D` on, the distribution of a decided game has no meaningful μ any more.
 const DECIDED: f64 = 0.996;
 
 impl ScoreType {

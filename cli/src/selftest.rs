@@ -22,7 +22,7 @@ const CANARIES: usize = 3;
 /// The batch that plays on a GPU, in which they are repeated.
 const BATCH: usize = 16;
 
-/// One line of what was found. The JSON output is a list of these.
+/// One line of the results. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The graph: `network`, or a part of the kit.
@@ -41,7 +41,7 @@ pub struct Row {
 /// Tests the device, with a network of Go on boards of this size, and prints; false if anything is over the bound.
 ///
 /// # Errors
-/// One line: no network, no device, a backend that uses none, a kernel that is not compiled.
+/// In one line: no network, no device, a backend that uses none, or a kernel that is not compiled.
 pub fn print(console: &Console, settings: &EvaluatorSettings, board: Size, json: bool) -> Result<bool, String> {
     let bound = settings.precision.bound();
     let (rows, describe) = run(settings, board, bound)?;

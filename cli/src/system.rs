@@ -116,7 +116,7 @@ mod windows {
     use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
     use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-    /// Standard input, in the place of which there is an empty one; `None` where it is a console, or there is none.
+    /// Standard input, which was replaced by an empty one; `None` if it is a console, or if there is none.
     pub fn taken_stdin() -> Option<File> {
         let stdin = io::stdin();
         let handle = stdin.as_handle();

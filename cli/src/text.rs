@@ -11,7 +11,7 @@ pub fn quoted(text: &str) -> String {
     format!("{:?}… ({} bytes)", &text[..text.floor_char_boundary(LONGEST)], text.len())
 }
 
-/// The same without quotes where it is short and printable: for names.
+/// For names: the text as by [`quoted`], but without quotes if it is short and printable.
 pub fn shown(text: &str) -> String {
     if text.len() <= LONGEST && !text.chars().any(char::is_control) { text.to_string() } else { quoted(text) }
 }

@@ -35,13 +35,13 @@ pub struct Ask {
     pub limit: u64,
     /// Forget what was found before.
     pub again: bool,
-    /// Of boards, for a network of Go.
+    /// The size of the board, for a Go network.
     pub board: Size,
     /// Only run this one, for the process that asked.
     pub candidate: Option<String>,
 }
 
-/// What a candidate's process says of itself.
+/// What the process of a candidate reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Said {
@@ -49,7 +49,7 @@ enum Said {
     Milliseconds([f64; 3]),
     /// Why it can't be used.
     Refused(String),
-    /// What a game runs, where no candidate was named.
+    /// The tuning that a game uses, if no candidate was named.
     Runs(String),
 }
 
@@ -72,7 +72,7 @@ impl Said {
 /// Tunes, or runs one candidate.
 ///
 /// # Errors
-/// One line: no network, no device, a backend that uses none, or no kernels that work.
+/// In one line: no network, no device, a backend that uses none, or no kernels that work.
 pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
     on_devices(settings.backend)?;
     match &ask.candidate {
@@ -163,7 +163,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
 }
 
 /// # Errors
-/// One line: a candidate's process would find no weights there.
+/// In one line: the process of a candidate would find no weights there.
 fn are_there_again(weights: &Weights) -> Result<(), String> {
     if weights.is_there_again() {
         return Ok(());
@@ -249,7 +249,7 @@ impl Keeper {
         }
     }
 
-    /// Where the tuning is kept; `None` if it is not.
+    /// The path under which the tuning is stored; `None` if it is not.
     fn finish(&mut self, found: Tuning) -> Option<PathBuf> {
         self.write(|record| record.set_best(found));
         self.record.as_ref().map(|record| record.path().to_owned())
@@ -273,7 +273,7 @@ struct Outcome {
     lasts: bool,
 }
 
-/// What is said of a candidate that had so many seconds, and what it had by that.
+/// The message about a candidate that took more than `seconds` seconds, from which [`had`] reads them back.
 fn too_late(seconds: u64) -> String {
     format!("it took more than {seconds} s")
 }
@@ -311,10 +311,10 @@ impl Trials {
         }
     }
 
-    /// What a game runs on the device, where it can run none of the kernels that are tried first.
+    /// The tuning that a game uses on the device, if it can't run any of the kernels that are tried first.
     ///
     /// # Errors
-    /// In one line: why a game runs none either.
+    /// In one line: why a game can't use any either.
     fn of_a_game(&self) -> Result<Tuning, String> {
         self.ask("", self.limit.saturating_mul(GIVING_WAY))??.tuning()
     }
@@ -368,8 +368,8 @@ fn was_ended_by_others(_: ExitStatus) -> bool {
     false
 }
 
-/// What a process says of itself among the lines that drivers write to standard output too. A pipe holds little:
-/// somebody has to read.
+/// Receives what a process reports, among the lines that drivers write to standard output, too. A pipe holds little:
+/// somebody has to read it.
 fn hear(stdout: Option<ChildStdout>) -> mpsc::Receiver<Said> {
     let (tell, said) = mpsc::channel();
     std::thread::spawn(move || {

@@ -21,8 +21,8 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The same of a file that may be in another form in places that don't matter: what is no UTF-8 there has become
-/// U+FFFD.
+/// Like [`read_to_string`], for a file that may have another encoding in places that don't matter: what is not UTF-8
+/// there becomes U+FFFD.
 ///
 /// # Errors
 /// The file can't be [read](bounded::read).

@@ -14,9 +14,9 @@ const LOG2_SLOPE: f32 = 1.346_555_4;
 
 const MANTISSA_BITS: u32 = 23;
 const EXPONENT_BIAS: i32 = 127;
-/// 1.5 · 2²³: a number of this size, and whatever is added to it that is not too large, has no bits below 1.
+/// 1.5 · 2²³. A number of this size has no bits below 1, and neither has its sum with a number that is not too large.
 const WHOLE: f32 = 12_582_912.0;
-/// Of normal numbers.
+/// The least exponent of a normal number.
 const LEAST_EXPONENT: i32 = 1 - EXPONENT_BIAS;
 
 #[inline(always)]
@@ -24,8 +24,8 @@ fn parabola(slope: f32, f: f32) -> f32 {
     f * (slope + (1.0 - slope) * f)
 }
 
-/// `e^x` within 0.27%; 0 for what is too small for a normal number (and for no number), and 2¹²⁷ for whatever is
-/// larger. Without a branch, so that a loop of them runs in lanes.
+/// `e^x` within 0.27%; 0 where that is too small for a normal number (and where `x` is not a number), and 2¹²⁷ where it
+/// is larger. There is no branch, so that a loop of calls is vectorised.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     let x = x * core::f32::consts::LOG2_E;

@@ -11,7 +11,7 @@ use heapless::VecView;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Move(pub u16);
 
-/// The number: how the move is written is the host's business.
+/// Writes the plain number: how a move is written is the host's business.
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -26,8 +26,8 @@ pub struct Value {
     pub wl: f32,
     /// Probability of a draw, in `[0, 1]`.
     pub d: f32,
-    /// Moves left: plies until the end of the game, at least 0; more than 1,024 count as so many. (To a search that
-    /// [explores by weights], how much a visit weighs, times [`Value::WEIGHT_ONE`].)
+    /// Moves left: plies until the end of the game, at least 0; more than 1,024 count as 1,024. (For a search that
+    /// [explores by weights]: the weight of a visit, times [`Value::WEIGHT_ONE`].)
     ///
     /// [explores by weights]: crate::search::Explored::Weights
     pub m: f32,
@@ -36,7 +36,7 @@ pub struct Value {
 impl Value {
     /// [`Value::m`] of a visit that weighs 1. A tree keeps weights in steps of 1/256, up to 128.
     pub const WEIGHT_ONE: f32 = 8.0;
-    /// Neither side is better and nothing is known of draws and moves left.
+    /// Neither side is better, and nothing is known of draws or moves left.
     pub const EVEN: Self = Self { wl: 0.0, d: 0.0, m: 0.0 };
     /// A drawn game that has ended.
     pub const DRAW: Self = Self { wl: 0.0, d: 1.0, m: 0.0 };
@@ -59,8 +59,9 @@ pub enum Ending {
     Game,
     /// By an endgame tablebase.
     Tablebase,
-    /// The second occurrence of a position that first occurred in the tree, taken for a draw. The moves left of the
-    /// value are the plies of the cycle: once the first occurrence lies before the root, the node is opened again.
+    /// The second occurrence of a position that first occurred in the tree, taken for a draw. The moves left in its
+    /// value are the length of the cycle in plies. Once the first occurrence lies before the root, the node is opened
+    /// again.
     TwoFold,
 }
 
@@ -68,10 +69,10 @@ pub enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Verdict {
-    /// The game goes on: the estimate of its value; the moves stand in the policy.
+    /// The game goes on. This is the estimate of the position's value; the moves' logits are in the policy.
     Position(Value),
-    /// The game ends here. The value is a result: a win, a draw or a loss. A value between two of them is taken for the
-    /// nearest, except with [`Ending::TwoFold`], which proves nothing.
+    /// The game ends here. The value is a result: a win, a draw or a loss. A value between two of these is taken for
+    /// the nearer one, except with [`Ending::TwoFold`], which proves nothing.
     Terminal(Value, Ending),
 }
 
@@ -86,7 +87,7 @@ impl Verdict {
         Self::Terminal(Value::DRAW, Ending::Game)
     }
 
-    /// The value, whatever it is known by.
+    /// The value, however it is known.
     pub fn value(self) -> Value {
         match self {
             Self::Position(value) | Self::Terminal(value, _) => value,
@@ -98,27 +99,28 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Answer {
-    /// The position's key. A tree does not need it; a graph joins positions by it.
+    /// The position's key. A tree does not need it; a graph joins positions that have the same key.
     ///
-    /// Equal keys mean equal legal moves and equal results, here and after whatever is played from here on. Where what
-    /// went before forbids a move or ends the game, a digest of it belongs into the key: the moves since the last one
-    /// that can't be taken back together with what they repeated (chess: the counter of fifty moves, and the positions
-    /// since it was 0; `oncilla_chess::History::graph_key` is such a key). Otherwise what is proven after one way, such
-    /// as a draw by repetition, is taken for proven after the others.
+    /// Equal keys mean equal legal moves and equal results, both here and after whatever is played from here on. If the
+    /// moves that led here can forbid a move or end the game, a digest of them belongs in the key: the moves since the
+    /// last one that can't be taken back, and the positions that they repeated (in chess: the counter of the fifty-move
+    /// rule, and the positions since it was 0; `oncilla_chess::History::graph_key` is such a key). Otherwise what is
+    /// proven on one path, such as a draw by repetition, is taken for proven on the others.
     ///
-    /// And no line of moves may come by a key twice. Where a game can come back to where it was, what tells the two
-    /// apart belongs into the key as well: such a digest does, and where neither results nor legal moves depend on what
-    /// went before, the plies from the start of the game do. Otherwise the graph has a cycle: values and proofs go
-    /// round in it, its nodes are never freed, and two threads may wait for each other for ever. An answer whose key is
-    /// that of a node on the leaf's own path is not joined to it, but a cycle that two paths make together is not seen.
+    /// Besides, no line of moves may contain the same key twice. If a game can return to an earlier position, something
+    /// that tells the two occurrences apart belongs in the key as well: such a digest does, and if neither results nor
+    /// legal moves depend on earlier moves, the number of plies since the start of the game does. Otherwise the graph
+    /// has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for each
+    /// other for ever. An answer whose key is that of a node on the leaf's own path is not joined to it, but a cycle
+    /// that two paths make together is not seen.
     pub key: u64,
     /// Value and terminal state.
     pub verdict: Verdict,
 }
 
-/// Moves from the root on.
+/// The moves from the root to a position.
 ///
-/// An evaluator gets them from a search, and its tests from a list:
+/// An evaluator gets them from a search; its tests make them from a list:
 ///
 /// ```
 /// use oncilla_core::Move;
@@ -138,7 +140,7 @@ enum Source<'a> {
 }
 
 impl<'a> Moves<'a> {
-    /// The moves of a list.
+    /// The moves in a list.
     pub fn of(line: &'a [Move]) -> Self {
         Self(Source::List(line.iter()))
     }
@@ -193,8 +195,8 @@ impl fmt::Debug for Moves<'_> {
     }
 }
 
-/// Answers one leaf at a time: for hosts without batches. A test of one asks it about lines that it makes by
-/// [`Moves::of`].
+/// Answers one leaf at a time: for hosts without batches. A test of an evaluator makes the lines that it asks about
+/// with [`Moves::of`].
 ///
 /// Two players are taken to move in turn: what is good for the side to move is bad for the one that moved. Where a
 /// player moves again, the other one has a forced pass in between.
@@ -202,16 +204,16 @@ pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;
 
-    /// Pushes the legal moves of the position after `line`, no two of them the same, onto `moves`, which comes empty.
-    /// Their order must depend on the position alone: the tree keeps an edge as its place in this list until it is
-    /// visited.
+    /// Pushes the legal moves of the position after `line`, no two of them the same, onto `moves`, which is empty when
+    /// it is passed in. Their order must depend on the position alone: until an edge is visited, the tree knows it only
+    /// by its index in this list.
     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>);
 
     /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order,
-    /// onto `policy`, which comes empty. A terminal position needs no policy; a host with probabilities gives their
-    /// logarithms, one without a policy gives 0 everywhere. The default
-    /// [policy temperature](crate::search::Params::policy_temperature), which is Lc0's, makes them flatter: with 1 the
-    /// probabilities come back.
+    /// onto `policy`, which is empty when it is passed in. A terminal position needs no policy. A host that has
+    /// probabilities gives their logarithms; one that has no policy gives 0 for every move. The default [policy
+    /// temperature](crate::search::Params::policy_temperature), which is Lc0's, makes the probabilities flatter: with a
+    /// temperature of 1 they stay as they are.
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
 }
 
@@ -222,7 +224,7 @@ mod tests {
     use crate::tree::TreeMemory;
     use std::vec::Vec;
 
-    /// A position's moves are one line, whether a search made it or a test.
+    /// An event's moves and a list's moves are equal where the line is the same.
     #[test]
     fn moves_of_an_event_and_of_a_list_are_the_same() {
         let mut memory = TreeMemory::<10, 200>::new();

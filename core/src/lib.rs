@@ -7,17 +7,17 @@
 //!
 //! The layers, from the bottom:
 //!
-//! - [`repository`]: what a search needs of whatever keeps its nodes.
+//! - [`repository`]: what a search needs from the place where its nodes are kept.
 //! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`] or
 //!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share
 //!   it by `&`.
-//! - [`search`]: gather and backprop over that repository, and what they are made of: one file for each idea.
+//! - [`search`]: gather and backprop over that repository, and their parts: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
-//! - [`stats`]: counts by game, by move and by exponential time windows.
+//! - [`stats`]: counts by game, by move and by time windows of doubling length.
 //!
 //! # From an evaluator to the best move
 //!
-//! An [`Evaluator`] says three things of a position, which it gets as the moves from the root: the legal moves, what
+//! An [`Evaluator`] gets a position as the moves from the root, and says three things about it: the legal moves, what
 //! the position is worth, and how promising each move looks. [`Search::run`](search::Search::run) asks it about one
 //! leaf after the other, on one stack:
 //!
@@ -62,12 +62,12 @@
 //! assert!(search.nodes() > 0);
 //! ```
 //!
-//! [`Search::move_to_play`](search::Search::move_to_play) is the move for a game. It asks for the list of legal moves
-//! because the tree does not know the name of a move that nobody visited;
+//! [`Search::move_to_play`](search::Search::move_to_play) is the move to play in a game. It asks its caller for the
+//! legal move at an index, because the tree does not know which move an unvisited edge is;
 //! [`Search::best_move`](search::Search::best_move) asks for none, and chooses among those that were visited. What the
-//! tree knows is read from [`Search::root`](search::Search::root): the visits, value and proof of each node and edge;
-//! [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that would be
-//! played.
+//! tree knows can be read from [`Search::root`](search::Search::root): the visits, value and proof of each node and
+//! edge; [`Search::best_edge`](search::Search::best_edge) and [`Search::pv`](search::Search::pv) give the line that
+//! would be played.
 //!
 //! Examples in the repository: `tic_tac_toe` in less than sixty lines, `connect_four` in a `static`,
 //! `connect_four_threads` with two threads in one graph, recycling, limits and a time manager.
@@ -80,8 +80,8 @@
 //! leaves; the host finds out what these are worth and gives each its answer
 //! ([`Search::settle`](search::Search::settle)); [`Search::bring_back`](search::Search::bring_back) takes all of them
 //! to the root. All three take the search by `&`, so threads may share it, each with events of its own. A leaf whose
-//! position a graph has needs no answer: [`Search::settle_transposition`](search::Search::settle_transposition) joins
-//! it to that position's node.
+//! position is in the graph already needs no answer:
+//! [`Search::settle_transposition`](search::Search::settle_transposition) joins it to that position's node.
 //!
 //! ```
 //! use oncilla_core::Move;
@@ -115,8 +115,9 @@
 //! ```
 //!
 //! An event that met [`Gathered::Full`](search::Gathered::Full) found no room:
-//! [`Search::recycle`](search::Search::recycle) makes some, alone with the search. Threads keep theirs in a `RwLock`
-//! for that, shared for playouts and alone to recycle or advance; the example `connect_four_threads` has all of it.
+//! [`Search::recycle`](search::Search::recycle) makes some, and nobody else may use the search meanwhile. For that,
+//! threads keep their search in a `RwLock`: they read-lock it for playouts, and write-lock it to recycle or advance.
+//! The example `connect_four_threads` shows all of it.
 //!
 //! # How long to think
 //!
@@ -175,18 +176,18 @@
 //! assert_eq!(reason, Reason::KnownBest);
 //! ```
 //!
-//! The clock is looked at before the first playout: where there is no time for one, what was searched before decides.
+//! The clock is looked at before the first playout: if there is no time for one, what was searched earlier decides.
 //!
-//! A [`time::MovesLeftEstimator`] estimates the length of the game alone.
+//! A [`time::MovesLeftEstimator`] estimates only the length of the game.
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is on by default.
 //!
-//! - `std`: threads that wait for a lock let others run, each thread takes memory from a share of its own, and there
-//!   are `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second repository, in a hash map. For
-//!   programs with threads.
-//! - `defmt`: what a search says of itself implements `defmt::Format`.
+//! - `std`, for programs with threads: a thread that waits for a lock lets others run, and each thread takes memory
+//!   from a share of its own. It also adds `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second
+//!   repository, in a hash map.
+//! - `defmt`: the types in which a search reports on itself implement `defmt::Format`.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
 //!
@@ -202,12 +203,12 @@
 //! fault or somebody else writes to the tree's memory. Such an index leads to words that nobody uses; with `std`, where
 //! a panic can be caught, it panics.
 //!
-//! An event belongs to the search that it was gathered from. Another search takes it for stale: it refuses the event or
-//! gathers it anew. The visits that the event stands for then stay in flight in the first search, in the way of other
-//! playouts, until that search is cleared.
+//! An event belongs to the search that it was gathered from. To another search it is stale: that search refuses the
+//! event or gathers it anew. The visits that the event stands for then stay in flight in the first search, and hinder
+//! its other playouts, until that search is cleared.
 //!
-//! Panics that remain are the caller's to avoid: [`NodeView`](search::NodeView)s and keys belong to the repository that
-//! they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
+//! The caller has to avoid the panics that remain: [`NodeView`](search::NodeView)s and keys belong to the repository
+//! that they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
 //!
 //! # Rust version
 //!

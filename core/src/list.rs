@@ -1,11 +1,12 @@
-//! Lists of fixed capacity. Those of `heapless` panic where more is collected than they hold.
+//! Lists of fixed capacity. (Collecting into a list of `heapless` panics if there are more items than it holds.)
 
 use heapless::{Vec, VecView};
 
-/// Fills a list with as many as there is room for: of more, those that are `worth` most. What fits keeps its order.
+/// Fills `list` with as many items as it has room for: if there are more, with those whose `worth` is largest. The
+/// items that are kept stay in their order.
 ///
-/// The list is the caller's: one that is given back may be built in one place and copied to another, and stand twice on
-/// the stack.
+/// The list is the caller's: a list that is returned may be built in one place and copied to another, so that it is on
+/// the stack twice.
 pub fn fill_largest<T>(list: &mut VecView<T>, items: impl IntoIterator<Item = T>, worth: impl Fn(&T) -> f32) {
     list.clear();
     for item in items {
@@ -18,7 +19,7 @@ pub fn fill_largest<T>(list: &mut VecView<T>, items: impl IntoIterator<Item = T>
     }
 }
 
-/// As many as there is room for.
+/// The first items, as many as a list of capacity `N` has room for.
 pub fn up_to<T, const N: usize>(items: impl IntoIterator<Item = T>) -> Vec<T, N> {
     let mut list = Vec::new();
     for item in items {

@@ -1,12 +1,12 @@
 //! A second repository: nodes in a sharded hash map, found by a key that is a hash of the way to them.
 //!
 //! Nobody would search with it: it takes several times the memory and time of a [`Tree`](crate::tree::Tree). It shows
-//! that a search needs no more of its nodes than [`Repository`] says: as long as nothing is folded the same game gives
-//! the same visits on both. The key of a node is hash(parent's key, edge), in a graph too: there a second map leads
-//! from a position to its node.
+//! that a search needs no more of its nodes than [`Repository`] says: as long as nothing is folded, the same game gives
+//! the same visits in both repositories. The key of a node is hash(parent's key, edge), in a graph too: there a second
+//! map leads from a position to its node.
 //!
-//! Who locks a node takes it out of the map, and whoever wants it meanwhile waits until it is put back. So the locks of
-//! the shards are held for a look-up only, and a record could just as well be unpacked and packed on its way.
+//! Locking a node takes its record out of the map, and whoever else wants the node waits until the record is put back.
+//! So the shards' own locks are held for a look-up only, and a record could as well be unpacked and packed on its way.
 
 use crate::evaluate::{Ending, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Sums, Visit, prior};
@@ -18,7 +18,7 @@ use std::boxed::Box;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
-/// Parts of the map that can be looked into at the same time.
+/// Into how many parts the map is divided, each with a lock of its own.
 const SHARDS: usize = 16;
 
 /// What a node is made of.
@@ -34,11 +34,11 @@ pub struct Record {
     restoring: bool,
     idle: u32,
     pinned: bool,
-    /// Parents' edges (and the root's handle) that lead here.
+    /// How many parents' edges (and root handles) lead here.
     links: usize,
-    /// In a graph, once it is known.
+    /// In a graph: the position's key, once it is known.
     position: Option<u64>,
-    /// Legal moves, also of a node that has given its edges up.
+    /// Number of legal moves, also of a node that has given up its edges.
     edge_count: usize,
     /// The packed prior of each legal move that has no record.
     priors: Vec<Option<u16>>,
@@ -67,7 +67,7 @@ impl Record {
     }
 }
 
-/// A place of the map. Its record is elsewhere while somebody holds it.
+/// An entry of the map. Its record is elsewhere while somebody holds the node.
 type Entry = (Key, Option<Box<Record>>);
 
 #[derive(Default)]
@@ -83,12 +83,12 @@ impl Shard {
     }
 }
 
-/// Nodes in a hash map.
+/// A repository of nodes in a hash map.
 pub struct MapRepository {
     shards: [Shard; SHARDS],
     live: AtomicUsize,
     most_nodes: usize,
-    /// Of a graph: the nodes of each position. There are several where a node was made while another one with the same
+    /// In a graph: the nodes of each position. There are several if a node was made while another one with the same
     /// position was not evaluated yet.
     positions: Option<Mutex<HashMap<u64, Vec<Key>>>>,
 }
@@ -103,18 +103,19 @@ impl fmt::Debug for MapRepository {
 }
 
 impl MapRepository {
-    /// An empty tree with room for so many nodes.
+    /// An empty tree with room for `most_nodes` nodes.
     pub fn new(most_nodes: usize) -> Self {
         Self { shards: Default::default(), live: AtomicUsize::new(0), most_nodes, positions: None }
     }
 
-    /// An empty graph with room for so many nodes.
+    /// An empty graph with room for `most_nodes` nodes.
     pub fn new_graph(most_nodes: usize) -> Self {
         Self { positions: Some(Mutex::default()), ..Self::new(most_nodes) }
     }
 
     fn shard(&self, key: Key) -> &Shard {
-        // The table takes its places from the low bits, and marks them with the highest.
+        // The hash table takes its places from the low bits, and its tags from the highest: the shard comes from the
+        // middle.
         &self.shards[(key.0.get() >> 32) as usize % SHARDS]
     }
 
@@ -122,7 +123,7 @@ impl MapRepository {
         Some(self.positions.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes a link from a node, and the node out of the map if it was the last. Gives back its record then.
+    /// Takes a link from a node; if it was the last one, takes the node out of the map and returns its record.
     fn unlink(&self, key: Key) -> Option<Box<Record>> {
         let mut node = self.lock(key);
         node.links -= 1;
@@ -151,7 +152,7 @@ impl MapRepository {
     }
 }
 
-/// A well mixed hash of two numbers (the finish of MurmurHash3).
+/// A well mixed hash of two numbers (MurmurHash3's finaliser).
 fn hash(a: u64, b: u64) -> u64 {
     let mix = |x: u64, by: u64| (x ^ x >> 33).wrapping_mul(by);
     let x = mix(a ^ b.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15), 0xff51_afd7_ed55_8ccd);
@@ -172,7 +173,7 @@ impl Repository for MapRepository {
         let mut entries = shard.entries();
         loop {
             let place = entries.find_mut(key.0.get(), |entry| entry.0 == key);
-            // Whoever looks at a leaf that was discarded meanwhile sees an empty one.
+            // Looking at a leaf that was discarded meanwhile shows an empty node.
             let Some((_, record)) = place else { return Held { shard, key, record: Some(Box::new(Record::new())) } };
             if let Some(record) = record.take() {
                 return Held { shard, key, record: Some(record) };
@@ -300,7 +301,7 @@ impl fmt::Debug for Held<'_> {
 }
 
 impl Held<'_> {
-    /// Keeps the record out of the map for good.
+    /// Keeps the record out of the map for good, and returns it.
     fn take(mut self) -> Box<Record> {
         self.record.take().expect(HELD)
     }

@@ -1,19 +1,19 @@
-//! Places in slices that the tree's own words name.
+//! Access to slices by indices that the tree's own words contain.
 //!
-//! Such an index is in range, or there is a fault in this crate, or somebody else writes to the tree's memory. With
-//! `std` (and in debug builds) that is a panic like any other: the program around the search can catch it, and go on
-//! without this tree. Without `std` nobody can catch a panic, and code that none can reach is smaller: there, such an
-//! index leads to words that nobody uses.
+//! Such an index is in range, unless there is a fault in this crate, or somebody else writes to the tree's memory. With
+//! `std` (and in debug builds) an index out of range panics as usual: the program around the search can catch that, and
+//! go on without this tree. Without `std` nobody can catch a panic, and code from which none can be reached is smaller:
+//! there, such an index leads to words that nobody uses.
 
 use crate::sync::AtomicU32;
 
-/// Stands in for what is not there.
+/// A type with a spare value, which takes the place of one that is not there.
 pub trait Spare: Sized + 'static {
-    /// One of them, that nobody uses.
+    /// The spare value, which nobody uses.
     fn spare() -> &'static Self;
 }
 
-/// True where an index out of range panics.
+/// True if an index out of range panics.
 const PANICS: bool = cfg!(any(feature = "std", debug_assertions, test, loom));
 
 #[cfg(not(loom))]
@@ -44,7 +44,7 @@ impl<T: 'static> Spare for T {
     }
 }
 
-/// Keeps what hardly ever happens out of the way of the rest.
+/// Keeps a path that is hardly ever taken out of the way of the rest.
 #[cold]
 #[inline(never)]
 fn spare<T: Spare>() -> &'static T {
@@ -58,7 +58,7 @@ fn out_of_range(count: usize, first: usize, len: usize) -> ! {
     panic!("{count} words at {first} of {len}")
 }
 
-/// The one at `index`.
+/// The element at `index`.
 #[inline(always)]
 #[track_caller]
 pub fn at<T: Spare>(of: &[T], index: usize) -> &T {
@@ -69,21 +69,21 @@ pub fn at<T: Spare>(of: &[T], index: usize) -> &T {
     }
 }
 
-/// What `part` reads of the one at `index`, or its default.
+/// What `part` reads of the element at `index`, or the default.
 #[inline(always)]
 #[track_caller]
 pub fn read<T, U: Default>(of: &[T], index: usize, part: impl FnOnce(&T) -> U) -> U {
     if PANICS { part(&of[index]) } else { of.get(index).map(part).unwrap_or_default() }
 }
 
-/// All from `first` on.
+/// All elements from `first` on.
 #[inline(always)]
 #[track_caller]
 pub fn from<T>(of: &[T], first: usize) -> &[T] {
     if PANICS { &of[first..] } else { of.get(first..).unwrap_or(&[]) }
 }
 
-/// So many from `first` on.
+/// `len` elements from `first` on.
 #[inline(always)]
 #[track_caller]
 pub fn span<T>(of: &[T], first: usize, len: usize) -> &[T] {

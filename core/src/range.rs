@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct OutOfRange {
-    /// The parameter's name as the user writes it.
+    /// The parameter's name, as the user writes it.
     pub name: &'static str,
-    /// What was given.
+    /// The value that was given.
     pub value: f64,
-    /// What is accepted, to follow "must be".
+    /// What is accepted, worded to follow "must be".
     pub expected: &'static str,
 }
 
@@ -20,18 +20,18 @@ impl core::fmt::Display for OutOfRange {
 
 impl core::error::Error for OutOfRange {}
 
-/// More than anybody means, and little enough that no budget becomes infinite.
+/// More than anybody means, yet small enough that no budget becomes infinite.
 const MOST: f64 = 1e12;
 
-/// What a number must be.
+/// The range that a number must be in.
 #[derive(Clone, Copy)]
 pub(crate) enum Range {
     Fraction,
     Positive,
     NotNegative,
-    /// Above 0, at most this.
+    /// Above 0, at most this number.
     UpTo(f64, &'static str),
-    /// From 0 to this.
+    /// From 0 to this number.
     FromZeroTo(f64, &'static str),
     Between(f64, f64, &'static str),
 }
@@ -50,7 +50,7 @@ impl Range {
     }
 }
 
-/// Checks one number after the other.
+/// Checks the numbers in their order; the error names the first that is out of its range.
 pub(crate) fn check_all(rows: &[(&'static str, f64, Range)]) -> Result<(), OutOfRange> {
     rows.iter().try_for_each(|&(name, value, range)| range.check(name, value))
 }

@@ -1,9 +1,9 @@
-//! What a search needs of whatever keeps its nodes.
+//! What a search needs from the place where its nodes are kept.
 //!
 //! A [`Repository`] finds nodes by a 64-bit [`Key`]. Nobody gets a node as a whole: a [`Node`] is one node under its
-//! lock, to be read or updated in parts, so a storage may keep the parts in any form. [`Tree`](crate::tree::Tree) is
-//! the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second one,
-//! `map`, in a sharded hash map.
+//! lock, to be read or updated in parts, so a repository may store the parts in any form. [`Tree`](crate::tree::Tree)
+//! is the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second
+//! one, `map`, in a sharded hash map.
 //!
 //! Edges are numbered as the game numbers its legal moves. PUCT visits edges without a visit in the order of their
 //! priors, because each of them is worth the same: so a node only has to know which one is next, and the record of an
@@ -16,7 +16,7 @@ use crate::evaluate::{Ending, Move, Value};
 use core::num::NonZeroU64;
 pub use sums::Sums;
 
-/// What a node is found by. Its meaning is the repository's.
+/// What a node is found by. Only the repository knows what the number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Key(pub NonZeroU64);
@@ -34,7 +34,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// As the other side sees it.
+    /// The same result as the other side sees it.
     pub fn flipped(self) -> Self {
         match self {
             Self::Loss => Self::Win,
@@ -43,7 +43,7 @@ impl Bound {
         }
     }
 
-    /// The value of a game that has ended so.
+    /// The value of a game that has ended with this result.
     pub fn value(self) -> Value {
         match self {
             Self::Loss => Value::LOSS,
@@ -53,7 +53,8 @@ impl Bound {
     }
 }
 
-/// What is proven of a node, from its side to move: the result lies between the two. The default is [`Bounds::OPEN`].
+/// What is proven of a node, from its side to move: the result lies between two bounds. The default is
+/// [`Bounds::OPEN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Bounds {
@@ -73,12 +74,12 @@ impl Bounds {
     /// Nothing is proven.
     pub const OPEN: Self = Self { lower: Bound::Loss, upper: Bound::Win };
 
-    /// As the other side sees it.
+    /// The same bounds as the other side sees them.
     pub fn flipped(self) -> Self {
         Self { lower: self.upper.flipped(), upper: self.lower.flipped() }
     }
 
-    /// What is proven by two proofs together.
+    /// What two proofs prove together.
     pub fn both(self, other: Self) -> Self {
         Self { lower: self.lower.max(other.lower), upper: self.upper.min(other.upper) }
     }
@@ -89,7 +90,7 @@ impl Bounds {
     }
 }
 
-/// What an edge keeps of its child's value, for the side that makes the move, in the precision that it is kept in.
+/// What an edge keeps of its child's value, for the side that makes the move, in the precision of the edge's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct EdgeValue {
@@ -99,7 +100,7 @@ pub struct EdgeValue {
 }
 
 impl EdgeValue {
-    /// W−L is kept in steps of 1/8388607: as fine as a 32-bit float near 1.
+    /// W−L is kept in steps of 1/8388607: as fine as a 32-bit float is near 1.
     pub(crate) const WL_ONE: i32 = (1 << 23) - 1;
     /// Draws in steps of 1/65535.
     pub(crate) const D_ONE: u16 = u16::MAX;
@@ -108,12 +109,12 @@ impl EdgeValue {
 
     const WL_STEP: f32 = 1.0 / Self::WL_ONE as f32;
 
-    /// The value of a child, from the child's side to move, as its parent's edge keeps it.
+    /// The value of a child, given from the child's side to move, in the form in which its parent's edge keeps it.
     #[inline(always)]
     pub fn of_child(child: Value) -> Self {
         Self {
             wl: -(rounded(child.wl * Self::WL_ONE as f32)).clamp(-Self::WL_ONE, Self::WL_ONE),
-            // What is beyond their ranges, as the rounding of means may be, is cut off.
+            // Values outside of their ranges, which rounded means may be, are cut off.
             d: (child.d * f32::from(Self::D_ONE) + 0.5) as u16,
             m: (child.m * f32::from(Self::PLY_ONE) + 0.5) as u16,
         }
@@ -144,13 +145,13 @@ impl EdgeValue {
         if draw_score == 0.0 { wl } else { wl + draw_score * self.d() }
     }
 
-    /// The same from the child's side to move.
+    /// The same value from the child's side to move.
     pub fn at_child(self) -> Value {
         Value { wl: 0.0 - self.wl(), d: self.d(), m: self.m() }
     }
 }
 
-/// To nearest, halves away from zero, in a few instructions.
+/// Rounds to the nearest whole number, halves away from zero, in a few instructions.
 #[inline(always)]
 fn rounded(x: f32) -> i32 {
     (x + f32::from_bits(0.5f32.to_bits() | x.to_bits() & 1 << 31)) as i32
@@ -160,27 +161,27 @@ fn rounded(x: f32) -> i32 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Visit {
-    /// Visits along this edge, those in flight included.
+    /// Visits along this edge, including those in flight.
     pub n: u32,
-    /// How many of them are in flight, at most [`Visit::MOST_IN_FLIGHT`].
+    /// How many of these visits are in flight, at most [`Visit::MOST_IN_FLIGHT`].
     pub in_flight: u16,
     /// The child's value, once a visit has come back.
     pub value: Option<EdgeValue>,
-    /// The prior as it is kept, see [`prior`].
+    /// The prior in its packed form, see [`prior`].
     pub prior: u16,
-    /// The move, or its number in the game's list as long as nobody has said which move that is.
+    /// The move, or its index in the game's list as long as nobody has said which move that is.
     pub mv: Naming,
 }
 
-/// What selection needs of a record.
+/// The parts of a record that selection needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Seen {
-    /// Visits along this edge, those in flight included.
+    /// Visits along this edge, including those in flight.
     pub n: u32,
     /// The child's value, once a visit has come back.
     pub value: Option<EdgeValue>,
-    /// The prior as it is kept.
+    /// The prior in its packed form.
     pub prior: u16,
 }
 
@@ -202,14 +203,14 @@ impl Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Naming {
-    /// The place of the move among the legal ones.
+    /// The index of the move in the list of legal moves.
     Index(u16),
     /// The move.
     Named(Move),
 }
 
 impl Visit {
-    /// Most visits in flight along one edge.
+    /// The most visits that may be in flight along one edge.
     pub const MOST_IN_FLIGHT: u16 = (1 << 10) - 1;
 
     /// Visits that have come back.
@@ -237,14 +238,14 @@ pub trait Repository: Sync {
     where
         Self: 'r;
 
-    /// The node of a key, once nobody else holds it. A thread that holds a node may lock one of its children, but
-    /// never the other way round.
+    /// Locks the node with this key, once nobody else holds it. A thread that holds a node may lock one of its
+    /// children, but never the other way round.
     fn lock(&self, key: Key) -> Self::Node<'_>;
 
-    /// Asks memory for a node that is about to be locked. It need not be in the repository any more.
+    /// Prefetches a node that is about to be locked. The node may have left the repository already.
     fn touch(&self, _key: Key) {}
 
-    /// Asks memory for what selection is about to read of a node, which has come since [`Repository::touch`].
+    /// Prefetches what selection is about to read of a node, whose own words have arrived since [`Repository::touch`].
     fn touch_edges(&self, _key: Key) {}
 
     /// A new node without visits, the `edge`th child of `parent` (a root has none); `None` when there is no room.
@@ -253,43 +254,46 @@ pub trait Repository: Sync {
     /// Forgets a node that [`Repository::create`] made and nobody links to.
     fn discard(&self, key: Key);
 
-    /// In a graph: the node that has the position of `key` already, if there is one other than `node`; otherwise `node`
-    /// is that one from now on. `edges` is the number of legal moves, which has to be the same. Where the node found is
-    /// none that `may_join`, the answer is `None` and `node` has no position. In a tree each path has a node of its
-    /// own, and the answer is `None`. Called while nobody holds a node.
+    /// In a graph: returns the node that has the position already, if there is one other than `node`; otherwise `node`
+    /// has the position from now on, and the result is `None`. `position` is the position's key, and `edges` the number
+    /// of its legal moves, which has to be the same. If `may_join` refuses the node that was found, the result is
+    /// `None`, too, and `node` has no position. In a tree each path has a node of its own, and the result is `None`.
+    /// Called while nobody holds a node.
     fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key>;
 
-    /// In a graph: whether a node has the position already, so that [`Repository::join`] will find it as long as
-    /// nothing is folded. (A search that finds it on the path it came by does not join it: see
-    /// [`Answer::key`](crate::evaluate::Answer::key). A leaf is joined to it by
-    /// [`Search::settle_transposition`](crate::search::Search::settle_transposition), if it can be.)
+    /// In a graph: whether a node has the position already. Then [`Repository::join`] will find that node as long as
+    /// nothing is folded. (A search does not join a node on its own path: see
+    /// [`Answer::key`](crate::evaluate::Answer::key).
+    /// [`Search::settle_transposition`](crate::search::Search::settle_transposition) joins a leaf to the node, if that
+    /// is possible.)
     fn has(&self, position: u64, edges: usize) -> bool;
 
-    /// True if positions that are reached on several paths have one node.
+    /// True if a position that is reached on several paths has one node.
     fn is_graph(&self) -> bool;
 
     /// Forgets all nodes.
     fn clear(&mut self);
 
-    /// Takes the child away from the `at`th visited edge of `parent`, and frees all nodes that hang on nothing else.
-    /// The edge keeps N and value. Gives back the number of nodes freed. No visit may be in flight along the edge.
+    /// Takes the child away from the `at`th visited edge of `parent`, and frees all nodes that no other link leads to.
+    /// The edge keeps N and value. Returns the number of nodes freed. No visit may be in flight along the edge.
     fn fold(&mut self, parent: Key, at: usize) -> usize;
 
-    /// Frees a root and what hangs on it alone.
+    /// Frees a root and all nodes that no other link leads to. Returns the number of nodes freed.
     fn free(&mut self, root: Key) -> usize;
 
-    /// What hangs below a node whose result is certain, and its edges, are of no more use: frees them.
+    /// Frees the edges of a node whose result is certain, and what hangs below them: they are of no more use. Returns
+    /// the number of nodes freed.
     fn free_below(&mut self, proven: Key) -> usize;
 
-    /// The next node after the `cursor`, in any order that meets all of them, and the cursor after it; `None` at the
+    /// The next node after the `cursor`, in any order that meets all nodes, and the cursor to go on from; `None` at the
     /// end.
     fn scan(&self, cursor: u64) -> Option<(Key, u64)>;
 
-    /// Nodes in use.
+    /// How many nodes are in use.
     fn live_nodes(&self) -> usize;
 }
 
-/// What [`Node::idle`] counts to.
+/// The largest number that [`Node::idle`] returns.
 pub const MOST_IDLE: u32 = 3;
 
 /// A node that is locked: nobody else reads or changes it.
@@ -297,7 +301,7 @@ pub trait Node {
     /// Completed visits.
     fn n(&self) -> u32;
 
-    /// Mean over the completed visits, from the side to move at the node.
+    /// Mean of the completed visits, from the side to move at the node.
     fn mean(&self) -> Value;
 
     /// W−L of the mean.
@@ -305,17 +309,17 @@ pub trait Node {
         self.mean().wl
     }
 
-    /// Sums over the completed visits.
+    /// Sums of the completed visits.
     fn sums(&self) -> Sums;
 
-    /// Adds `n` visits (which may be negative) and what they sum to. Where there is nothing to write sums into (a node
-    /// that has no visited edge) the first visit's value is kept.
+    /// Adds `n` visits (which may be negative) and their sums. A node without a visited edge has no place for sums: it
+    /// keeps the first visit's value.
     fn add(&mut self, n: i32, sums: Sums);
 
-    /// All visits, `n` of them, are worth `value`: of a node that has visited edges, or none at all.
+    /// Makes all `n` visits worth `value`. Called for a node that has visited edges, or that has no edges at all.
     fn settle(&mut self, n: u32, value: Value);
 
-    /// The visits that there are sum to this.
+    /// Replaces the sums of the completed visits.
     fn set_sums(&mut self, sums: Sums);
 
     /// Counts `n` visits worth `value` that are kept nowhere below; `false` if there is no room.
@@ -324,13 +328,13 @@ pub trait Node {
     /// How the node's game ended, if it did.
     fn ending(&self) -> Option<Ending>;
 
-    /// Says how the game ended.
+    /// Records how the game ended.
     fn set_ending(&mut self, ending: Option<Ending>);
 
     /// What is proven.
     fn bounds(&self) -> Bounds;
 
-    /// Says what is proven.
+    /// Records what is proven.
     fn set_bounds(&mut self, bounds: Bounds);
 
     /// True once the evaluation has come back and the edges are known.
@@ -339,35 +343,36 @@ pub trait Node {
     /// True while somebody evaluates the node.
     fn is_pending(&self) -> bool;
 
-    /// Says whether somebody evaluates the node.
+    /// Records whether somebody evaluates the node.
     fn set_pending(&mut self, on: bool);
 
-    /// True if some visits of this node are kept nowhere below it: it was folded and not restored, a line ended at it
-    /// because the path could not get longer, or there was no room for a leaf.
+    /// True if some visits of this node are not counted in any node or edge below it: the node was folded and not
+    /// restored, a line ended at it because the path could not get longer, or there was no room for a leaf.
     fn is_regrown(&self) -> bool;
 
-    /// Says that some visits are kept nowhere below.
+    /// Records that some visits are not counted below the node.
     fn set_regrown(&mut self);
 
-    /// True for a folded node that grew again: its parent's edge may have visits that it has not.
+    /// True for a folded node that is growing again: its parent's edge may have visits that the node lacks.
     fn is_restoring(&self) -> bool;
 
-    /// Says whether the parent's edge may have visits that the node has not.
+    /// Records whether the parent's edge may have visits that the node lacks.
     fn set_restoring(&mut self, on: bool);
 
-    /// How often recycling looked at the node since it was last visited, at most [`MOST_IDLE`].
+    /// How often recycling has looked at the node since its last visit, at most [`MOST_IDLE`].
     fn idle(&self) -> u32;
 
-    /// Says how often that was. [`Node::add`] sets it to 0.
+    /// Sets how often recycling has looked at the node. [`Node::add`] sets it to 0.
     fn set_idle(&mut self, idle: u32);
 
-    /// True for a node that must not be folded.
+    /// True if the node must not be folded.
     fn is_pinned(&self) -> bool;
 
-    /// Says whether the node may be folded.
+    /// Sets whether the node must not be folded.
     fn set_pinned(&mut self, on: bool);
 
-    /// Gives the node its edges, with these priors in the order of the legal moves; `false` if there is no room.
+    /// Gives the node its edges, with these priors, which are in the order of the legal moves; `false` if there is no
+    /// room.
     fn expand(&mut self, priors: &[f32]) -> bool;
 
     /// Number of legal moves.
@@ -376,25 +381,26 @@ pub trait Node {
     /// Number of edges with a record.
     fn visited_count(&self) -> usize;
 
-    /// The record of the `at`th edge to be visited.
+    /// The record of the edge that was the `at`th to be visited.
     fn visit(&self, at: usize) -> Visit;
 
-    /// Records in the order of the first visits.
+    /// The records in the order of their edges' first visits.
     fn visits(&self) -> impl Iterator<Item = Visit> + '_ {
         (0..self.visited_count()).map(|at| self.visit(at))
     }
 
-    /// What selection needs of the records, in the same order.
+    /// What selection needs of the records, in the same order as [`Node::visits`].
     fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
         self.visits().map(Seen::from)
     }
 
-    /// The move of a record, or its place among the legal ones.
+    /// The move of the `at`th record, or its index in the list of legal moves.
     fn naming(&self, at: usize) -> Naming {
         self.visit(at).mv
     }
 
-    /// Counts one more visit in flight along an edge; `false` if there are [`Visit::MOST_IN_FLIGHT`].
+    /// Counts one more visit in flight along the edge of the `at`th record; returns `false` if there are
+    /// [`Visit::MOST_IN_FLIGHT`] already.
     fn depart(&mut self, at: usize) -> bool {
         let visit = self.visit(at);
         let departs = visit.in_flight < Visit::MOST_IN_FLIGHT;
@@ -404,8 +410,8 @@ pub trait Node {
         departs
     }
 
-    /// Visits in flight along an edge come back, after which the child is worth `value`. Gives back what that adds to
-    /// the sums of this node.
+    /// `visits` of the visits in flight along an edge come back, after which the child is worth `value`. Returns what
+    /// that adds to the sums of this node.
     fn arrive(&mut self, at: usize, visits: u16, value: EdgeValue) -> Sums {
         let before = self.visit(at);
         let after = Visit { in_flight: before.in_flight - visits, value: Some(value), ..before };
@@ -413,7 +419,7 @@ pub trait Node {
         after.contribution().minus(before.contribution())
     }
 
-    /// Updates a record.
+    /// Replaces the `at`th record, but not the link to its child.
     fn set_visit(&mut self, at: usize, visit: Visit);
 
     /// The child of the `at`th record, if it is in the repository.
@@ -422,22 +428,22 @@ pub trait Node {
     /// Links the `at`th record to a child, or to none.
     fn set_child(&mut self, at: usize, child: Option<Key>);
 
-    /// True if the child of the `at`th record stays there as long as visits are in flight along the edge: it is not a
+    /// True if the `at`th record keeps its child as long as visits are in flight along the edge: the child is not a
     /// leaf that may turn out to be another node's position, or to have no room.
     fn is_firm(&self, _at: usize) -> bool {
         false
     }
 
-    /// Says that it stays. A repository that forgets it is asked for the child once more.
+    /// Records that the child is firm. A repository that does not record it is asked for the child once more.
     fn set_firm(&mut self, _at: usize) {}
 
-    /// The edge without a record that has the largest prior (of equals the first): its place in the list of legal
+    /// The edge without a record that has the largest prior (of equal ones the first): its index in the list of legal
     /// moves, and its prior.
     fn next_unvisited(&self) -> Option<(u16, f32)>;
 
-    /// The prior of the `index`th edge, if there is such an edge and it has no record.
+    /// The prior of the edge with this index in the list of legal moves, if there is such an edge and it has no record.
     fn unvisited_prior(&self, index: usize) -> Option<f32>;
 
-    /// Makes a record for an edge that has none, and gives back its place; `None` if there is no room.
+    /// Makes a record for an edge that has none, and returns the record's place; `None` if there is no room.
     fn open_edge(&mut self, index: u16) -> Option<usize>;
 }

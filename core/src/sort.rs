@@ -1,11 +1,11 @@
-//! Sorting without a panic.
+//! Sorting without panics.
 //!
-//! The standard library's sort is the faster one, and panics where an order contradicts itself: reachable for the
-//! linker, whatever order it is. Without `std` events are sorted by a heap sort.
+//! The standard library's sort is faster, but panics if an order contradicts itself: to the linker that panic is
+//! reachable, whatever the order is. Without `std` events are sorted by a heap sort.
 
 use core::cmp::Ordering;
 
-/// Sorts; equal ones may change places.
+/// Sorts a slice; equal elements may change places.
 pub fn by<T>(these: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     if cfg!(feature = "std") { these.sort_unstable_by(order) } else { heap_sort(these, order) }
 }
@@ -22,7 +22,7 @@ fn heap_sort<T>(these: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// Moves the one at `root` down until no child of it comes after it.
+/// Moves the element at `root` down until none of its children comes after it.
 fn sift<T>(heap: &mut [T], mut root: usize, order: &impl Fn(&T, &T) -> Ordering) {
     let comes_after = |a: Option<&T>, b: Option<&T>| matches!((a, b), (Some(a), Some(b)) if order(a, b).is_gt());
     loop {
@@ -42,7 +42,7 @@ fn swap<T>(these: &mut [T], a: usize, b: usize) {
     }
 }
 
-/// Moves the last of a list to its place among the others, which are in order; it comes after its equals.
+/// Moves the last element of a slice to its place among the others, which are sorted; it comes after its equals.
 pub fn insert_last<T>(these: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     let mut at = these.len().saturating_sub(1);
     while let Some([before, one]) = at.checked_sub(1).and_then(|before| these.get(before..=at))

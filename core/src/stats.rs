@@ -1,16 +1,16 @@
-//! Counts of what the search does: in this game, in this move, and in windows of time.
+//! Counts of what the search does: in this game, for this move, and in windows of time.
 //!
 //! The windows last ⅛ s, ¼ s, ½ s, 1 s, 2 s … They are the digits of a binary counter: time is cut into steps of ⅛ s;
 //! two steps make a window of ¼ s, two of these one of ½ s, and so on. So the counts of every window are exact, the
 //! memory is fixed, no list of samples is kept, and a step costs a few additions.
 //!
 //! A thread that works keeps [`Counts`] of its own, plain numbers, and hands them over now and then. Whoever collects
-//! them joins them with [`Counts::plus`] and tells [`Stats::record`].
+//! them adds them with [`Counts::plus`] and passes the sum to [`Stats::record`].
 
 use crate::search::Event;
 use core::ops::{Add, AddAssign};
 
-/// Sizes of batches that are told apart: 1, 2–3, 4–7, …; the last one is everything from 2048 on.
+/// Number of classes of batch sizes: 1, 2–3, 4–7, …; the last class is everything from 2048 on.
 pub const BATCH_SIZES: usize = 12;
 
 /// Stages of a playout that a thread may have to wait for.
@@ -30,19 +30,19 @@ impl Stage {
     pub const COUNT: usize = 3;
 }
 
-/// Waits for a queue.
+/// How often and how long threads waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Waits {
-    /// How many.
+    /// How many waits there were.
     pub times: u64,
-    /// How long, all of them together and of all threads, in microseconds.
+    /// How long they were, summed over all of them and all threads, in microseconds.
     pub micros: u64,
 }
 
 /// What is counted.
 ///
-/// Counts of different threads, or of times that follow each other, are joined by [`Counts::plus`] in any order.
+/// Counts of different threads, or of successive times, can be added with [`Counts::plus`] in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Counts {
@@ -50,7 +50,7 @@ pub struct Counts {
     pub playouts: u64,
     /// Positions that the evaluator answered.
     pub evaluations: u64,
-    /// Positions whose answer stood in the evaluation cache.
+    /// Positions whose answer was in the evaluation cache.
     pub cache_hits: u64,
     /// Successful probes of endgame tablebases.
     pub tablebase_hits: u64,
@@ -58,7 +58,7 @@ pub struct Counts {
     pub terminals: u64,
     /// Playouts of a graph that ended at a node which other paths had visited already.
     pub transpositions: u64,
-    /// Descents that met a node in flight and were undone.
+    /// Playouts that met a node in flight on their way down, and were undone.
     pub collisions: u64,
     /// Sum of the playouts' depths, the root counted as 1.
     pub depth_sum: u64,
@@ -66,12 +66,12 @@ pub struct Counts {
     pub depth_max: u64,
     /// Batches that the evaluator ran, by the binary logarithm of their size: see [`BATCH_SIZES`].
     pub batches: [u64; BATCH_SIZES],
-    /// Waits by [`Stage`].
+    /// Waits at each [`Stage`].
     pub waits: [Waits; Stage::COUNT],
 }
 
 impl Counts {
-    /// Nothing.
+    /// Nothing counted.
     pub const ZERO: Self = Self {
         playouts: 0,
         evaluations: 0,
@@ -93,7 +93,7 @@ impl Counts {
         self.depth_max = self.depth_max.max(depth);
     }
 
-    /// Counts a batch of `positions` that the evaluator ran; an empty one counts for nothing.
+    /// Counts a batch of `positions` positions that the evaluator ran; an empty one does not count.
     pub fn add_batch(&mut self, positions: usize) {
         if let Some(log) = positions.checked_ilog2() {
             self.batches[(log as usize).min(BATCH_SIZES - 1)] += 1;
@@ -101,8 +101,8 @@ impl Counts {
         }
     }
 
-    /// Counts what a playout met that needs no answer ([`Gathered::Known`](crate::search::Gathered::Known)), before it
-    /// is brought back.
+    /// Counts what a playout met, if that needs no answer ([`Gathered::Known`](crate::search::Gathered::Known)). Call
+    /// it before the event is brought back.
     pub fn add_known<const PLIES: usize>(&mut self, event: &Event<PLIES>) {
         if event.is_transposition() {
             self.transpositions += 1;
@@ -118,7 +118,7 @@ impl Counts {
         waits.micros += micros;
     }
 
-    /// Both together.
+    /// The sum of both.
     pub fn plus(self, other: &Self) -> Self {
         let waits = |waits: Waits, other: Waits| Waits {
             times: waits.times.wrapping_add(other.times),
@@ -139,22 +139,23 @@ impl Counts {
         }
     }
 
-    /// Mean depth of a playout, the root counted as 1; 0 without one.
+    /// Mean depth of a playout, the root counted as 1; 0 if there was no playout.
     pub fn mean_depth(&self) -> f64 {
         mean(self.depth_sum, self.playouts)
     }
 
-    /// Batches that the evaluator ran.
+    /// Number of batches that the evaluator ran.
     pub fn batch_count(&self) -> u64 {
         self.batches.iter().sum()
     }
 
-    /// Mean size of a batch; 0 without one.
+    /// Mean size of a batch; 0 if there was no batch.
     pub fn mean_batch(&self) -> f64 {
         mean(self.evaluations, self.batch_count())
     }
 
-    /// Positions that the cache answered, of all that had to be answered by it or by the evaluator; 0 without any.
+    /// The share of positions that the cache answered, among all that it or the evaluator answered; 0 if there was
+    /// none.
     pub fn cache_hit_rate(&self) -> f64 {
         mean(self.cache_hits, self.cache_hits + self.evaluations)
     }
@@ -189,7 +190,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A count of this span, by second; 0 for a span that has no length yet.
+    /// A count of this span, per second; 0 for a span without a length.
     ///
     /// ```
     /// # use oncilla_core::stats::{Counts, Span};
@@ -208,9 +209,9 @@ pub const WINDOWS: usize = 10;
 
 /// The counts of one search that plays a game. A long game needs no more memory than a short one: less than 5 KiB.
 ///
-/// Times are milliseconds of one clock. A clock that stands still while nobody searches keeps the opponent's time out
-/// of every speed; then the first move's last seconds are what the second move knows of its speed. A clock that goes
-/// back is taken to stand still.
+/// Times are milliseconds of one clock. If the clock stands still while nobody searches, the opponent's time is kept
+/// out of every speed; then the last seconds of the first move give the speed at the start of the second. A clock that
+/// goes back is taken to stand still.
 #[derive(Clone, Copy, Debug)]
 pub struct Stats {
     game: Since,
@@ -218,7 +219,7 @@ pub struct Stats {
     windows: Windows,
 }
 
-/// What was counted from a time on.
+/// The counts since a time.
 #[derive(Clone, Copy, Debug)]
 struct Since {
     start_ms: u64,
@@ -236,12 +237,12 @@ impl Since {
 }
 
 impl Stats {
-    /// Nothing counted. A game and its first move begin.
+    /// Nothing is counted. A game and its first move begin at `now_ms`.
     pub const fn new(now_ms: u64) -> Self {
         Self { game: Since::new(now_ms), current_move: Since::new(now_ms), windows: Windows::new(now_ms) }
     }
 
-    /// Forgets everything: another game begins, and its first move.
+    /// Forgets everything: another game begins at `now_ms`, with its first move.
     pub fn start_game(&mut self, now_ms: u64) {
         *self = Self::new(now_ms);
     }
@@ -258,26 +259,26 @@ impl Stats {
         self.current_move.counts = self.current_move.counts.plus(counts);
     }
 
-    /// Since the game started.
+    /// The counts since the game started.
     pub fn game(&self, now_ms: u64) -> Span {
         self.game.until(now_ms)
     }
 
-    /// Since the move started.
+    /// The counts since the move started.
     pub fn current_move(&self, now_ms: u64) -> Span {
         self.current_move.until(now_ms)
     }
 
-    /// The time that ends at `now_ms`: no shorter than `at_least_ms`, rounded up to the length of a window (64 s at
-    /// most), and shorter than twice that. It begins with the game at the earliest.
+    /// The counts of a span of time that ends at `now_ms`. Its length is `at_least_ms`, rounded up to the length of a
+    /// window (64 s at most), or more, but less than twice that. It begins with the game at the earliest.
     ///
-    /// For a speed that is up to date: `recent(now_ms, 1000).per_second(|counts| counts.playouts)`.
+    /// For a current speed, call for instance `recent(now_ms, 1000).per_second(|counts| counts.playouts)`.
     pub fn recent(&self, now_ms: u64, at_least_ms: u64) -> Span {
         self.windows.recent(now_ms, at_least_ms)
     }
 
-    /// Every window, the shortest first: the last one of its length that is complete at `now_ms`. Windows of a length
-    /// start at multiples of it on the clock. Before the first one is complete the counts are 0.
+    /// A window of each length, the shortest first: the last one that is complete at `now_ms`. Windows of a length
+    /// start at multiples of that length on the clock. Before the first one is complete the counts are 0.
     pub fn windows(&self, now_ms: u64) -> [Span; WINDOWS] {
         self.windows.at(now_ms).complete()
     }
@@ -292,7 +293,7 @@ struct Windows {
     start_ms: u64,
     /// The step that is running, counted from the clock's zero.
     step: u64,
-    /// What it has seen so far.
+    /// What the running step has counted so far.
     unfinished: Counts,
     levels: [Level; WINDOWS],
 }
@@ -300,9 +301,10 @@ struct Windows {
 /// The windows of one length.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// The last one that is complete.
+    /// The counts of the last window that is complete.
     last: Counts,
-    /// The first half of the next longer one, where that is running: where this level's digit of the step is 1.
+    /// The counts of the first half of the window of twice this length, if that window is running: that is, if this
+    /// level's digit of the step is 1.
     first_half: Counts,
 }
 
@@ -317,7 +319,7 @@ impl Windows {
         self.unfinished = self.unfinished.plus(counts);
     }
 
-    /// The windows as they are at `now_ms`, if nothing more is counted.
+    /// The windows as they will be at `now_ms` if nothing more is counted.
     fn at(&self, now_ms: u64) -> Self {
         let mut windows = *self;
         windows.advance(step_of(now_ms));
@@ -342,7 +344,7 @@ impl Windows {
 
     /// Finishes the steps before `to`. A clock that was set back changes nothing.
     fn advance(&mut self, to: u64) {
-        // After twice the longest window every complete one lies in the silence.
+        // After twice the longest window, every complete window is within the time in which nothing was counted.
         const ALL: u64 = 1 << WINDOWS;
         if to > self.step.saturating_add(ALL) {
             *self = Self { start_ms: self.start_ms, ..Self::new(to.saturating_mul(STEP_MS)) };

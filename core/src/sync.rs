@@ -1,4 +1,4 @@
-//! The atomics of the repository, and waiting for one.
+//! The atomics of the repository, and the locks made of them.
 //!
 //! Everything that several threads share is made of 32-bit words. A word is read and written without ordering
 //! ([`get`], [`set`]): it belongs to whoever holds the lock that guards it, and the lock orders what its holders do.
@@ -11,9 +11,9 @@ pub use loom::sync::atomic::AtomicU32;
 
 use core::sync::atomic::Ordering;
 
-/// A number that nobody else got: of 2³² in a row no two are the same.
+/// A number that no other call returned: among 2³² successive ones no two are the same.
 pub fn unique() -> u32 {
-    // None of loom's words: what it counts is the program's, not one model's.
+    // This is not one of loom's words: it counts for the whole program, not for one model.
     static COUNT: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(1);
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
@@ -30,7 +30,7 @@ pub fn set(word: &AtomicU32, to: u32) {
     word.store(to, Ordering::Relaxed);
 }
 
-/// Asks memory for a word that will be read or written soon, without waiting for it.
+/// Prefetches a word that will be read or written soon, without waiting for it.
 #[cfg(not(loom))]
 #[inline(always)]
 pub fn touch(word: &AtomicU32) {
@@ -51,8 +51,8 @@ pub fn touch(word: &AtomicU32) {
     let _ = word;
 }
 
-/// Sets `bit` of a word that has it clear, waiting until it is; gives back the other bits, which the word has not until
-/// [`release`]. What the last holder of the bit did happens before.
+/// Waits until `bit` of a word is clear, and sets it. Returns the other bits; until [`release`] the word itself does
+/// not have them. What the last holder of the bit did happens before this returns.
 #[inline]
 pub fn acquire(word: &AtomicU32, bit: u32) -> u32 {
     let mut spins = 0;
@@ -62,7 +62,7 @@ pub fn acquire(word: &AtomicU32, bit: u32) -> u32 {
             return was;
         }
         wait(&mut spins);
-        // In loom's model a read may see the past for as long as it likes.
+        // In loom's model a load may return an old value for as long as it likes.
         #[cfg(not(loom))]
         while word.load(Ordering::Relaxed) & bit != 0 {
             wait(&mut spins);
@@ -70,29 +70,29 @@ pub fn acquire(word: &AtomicU32, bit: u32) -> u32 {
     }
 }
 
-/// What the word was. If `bit` was clear, it is the caller's now.
+/// Tries to take the lock, and returns what the word was. If `bit` was clear, the lock is the caller's now.
 #[cfg(not(loom))]
 #[inline(always)]
 fn try_acquire(word: &AtomicU32, bit: u32) -> u32 {
-    // Read first, the line would come twice: to be read, and to be written.
+    // If the word were read first, its cache line would be fetched twice: to be read, and to be written.
     word.swap(bit, Ordering::Acquire)
 }
 
-/// The same, without a write where the bit is set: loom takes each write for progress, and lets the waiting thread go
-/// on for ever.
+/// Like the other `try_acquire`, but it does not write if the bit is set: loom takes each write for progress, and lets
+/// the waiting thread go on for ever.
 #[cfg(loom)]
 fn try_acquire(word: &AtomicU32, bit: u32) -> u32 {
     let free = word.load(Ordering::Relaxed) & !bit;
     word.compare_exchange(free, bit, Ordering::Acquire, Ordering::Relaxed).unwrap_or_else(|was| was | bit)
 }
 
-/// Writes a word whose lock bit its caller holds, with the bit clear: whoever sets it next sees all that was done.
+/// Writes a word whose lock bit its caller holds, with the bit clear: the next one to set it sees all that was done.
 #[inline]
 pub fn release(word: &AtomicU32, to: u32) {
     word.store(to, Ordering::Release);
 }
 
-/// Spins before a thread that waits lets another one run: a lock is held for some hundred instructions.
+/// How often a waiting thread spins before it lets another one run: a lock is held for some hundred instructions.
 #[cfg(all(feature = "std", not(loom)))]
 const SPINS: u32 = 100;
 
@@ -113,7 +113,7 @@ fn wait(spins: &mut u32) {
 /// A lock over words that lie somewhere else.
 pub struct Lock(AtomicU32);
 
-/// Holds a [`Lock`] until it is dropped.
+/// A [`Lock`] that is held until this is dropped.
 pub struct Held<'l>(&'l Lock);
 
 impl Lock {

@@ -1,10 +1,10 @@
-//! What every way of running a graph has in common.
+//! What all ways of running a graph have in common.
 
 use crate::graph::{Graph, Role};
 use std::fmt;
 use std::time::Instant;
 
-/// The outputs of one batch, each `[batch][elements]`; a head that the network lacks is empty.
+/// The outputs of one batch, each `[batch][elements]`; the output of a head that the network lacks is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outputs {
     /// Logits, see [`Role::Policy`].
@@ -28,7 +28,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The buffer of one head.
+    /// The buffer of the head with this role.
     pub fn head_mut(&mut self, role: Role) -> &mut Vec<f32> {
         match role {
             Role::Policy => &mut self.policy,
@@ -48,19 +48,19 @@ impl Outputs {
 ///
 /// A backend is owned by one thread at a time; it may use more cores or a device inside.
 pub trait Backend: Send {
-    /// The graph that it runs.
+    /// The graph that the backend runs.
     fn graph(&self) -> &Graph;
 
     /// One line for a person: what runs the network.
     fn describe(&self) -> String;
 
-    /// Largest batch that [`Backend::evaluate`] takes.
+    /// The largest batch that [`Backend::evaluate`] takes, in positions.
     fn max_batch(&self) -> usize;
 
-    /// Batch size that is worth waiting for on this device.
+    /// The batch size that is worth waiting for on this device.
     fn preferred_batch(&self) -> usize;
 
-    /// Whether the host's cores have time while a batch is computed: then another is worth gathering meanwhile.
+    /// Whether the host's cores have time while a batch is computed: then another batch is worth gathering meanwhile.
     fn leaves_host_free(&self) -> bool {
         false
     }
@@ -68,14 +68,14 @@ pub trait Backend: Send {
     /// Evaluates `input`, `[batch][channels][squares]`, into `outputs`, whose buffers are reused.
     ///
     /// # Errors
-    /// If the device fails, or `input` is not a whole number of positions between 1 and [`Backend::max_batch`].
+    /// If the device fails, or if `input` is not a whole number of positions between 1 and [`Backend::max_batch`].
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError>;
 
-    /// The same for a caller who has something better to do than to wait for a device that may have failed: once
-    /// `is_late`, a backend that can leave a batch gives up one that takes unusually long.
+    /// Like [`Backend::evaluate`], for a caller who has something better to do than to wait for a device that may have
+    /// failed: once `is_late` returns true, a backend that can abandon a batch gives up one that takes unusually long.
     ///
     /// # Errors
-    /// As [`Backend::evaluate`], and where it has given up.
+    /// Like [`Backend::evaluate`]; also if the batch was given up.
     fn evaluate_unless(
         &mut self,
         input: &[f32],
@@ -86,16 +86,16 @@ pub trait Backend: Send {
         self.evaluate(input, outputs)
     }
 
-    /// Whether a batch that was left may be answered yet: until then failures say nothing of the device.
+    /// Whether a batch that was given up may still be answered: until then, failures say nothing about the device.
     fn may_answer_yet(&self) -> bool {
         false
     }
 }
 
-/// Seconds that the shortest of so many runs takes: other programs make a run longer, none makes one shorter.
+/// Seconds that the shortest of `runs` runs takes: other programs make a run longer, none makes one shorter.
 ///
 /// # Errors
-/// That of the first run that fails.
+/// The error of the first run that fails.
 pub fn shortest<E>(runs: usize, mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let mut shortest = f64::INFINITY;
     for _ in 0..runs {
@@ -103,11 +103,11 @@ pub fn shortest<E>(runs: usize, mut run: impl FnMut() -> Result<(), E>) -> Resul
         run()?;
         shortest = shortest.min(begun.elapsed().as_secs_f64());
     }
-    // A clock that stood still has at least ticked.
+    // If the clock stood still, it is assumed to have ticked once.
     Ok(shortest.max(1e-9))
 }
 
-/// Why a backend could not be made or could not evaluate: one line for a person.
+/// Why a backend could not be made or could not evaluate, in one line for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendError(pub String);
 
@@ -119,7 +119,7 @@ impl fmt::Display for BackendError {
 
 impl std::error::Error for BackendError {}
 
-/// Number of positions in `input`, or why it is no batch for `backend`.
+/// The number of positions in `input`, or why that is not a batch for the backend.
 pub fn batch_of(graph: &Graph, max_batch: usize, input: &[f32]) -> Result<usize, BackendError> {
     let each = graph.input().len();
     let batch = input.len() / each;

@@ -1,19 +1,19 @@
-//! Layers, shapes and weights: the whole language a network can be said in.
+//! Layers, shapes and weights: everything that describes a network.
 //!
 //! A [`Graph`] is a list of layers in the order in which they run. Layer `i` makes the value `ValueId(i + 1)`;
-//! `ValueId(0)` is the input. Every layer reads values made before it, so that a graph has no cycles by construction.
+//! `ValueId(0)` is the input. Every layer reads only values made before it, so a graph has no cycles.
 //!
 //! Values are `[batch][channels][squares]` for a [`Shape`] with `squares > 1` (row-major, the batch slowest) and
-//! `[batch][channels]` where `squares == 1`. Weights are row-major with the output channel slowest:
-//! convolution `[out][in][kernel][kernel]` as cross-correlation with zero padding that keeps the board's size,
-//! dense `[out][in]` with `y = W·x + b`.
+//! `[batch][channels]` if `squares == 1`. Weights are row-major with the output channel slowest: convolution
+//! `[out][in][kernel][kernel]` as cross-correlation with zero padding that keeps the board's size, dense `[out][in]`
+//! with `y = W·x + b`.
 //!
 //! An attention network has no layers of its own for what is done to each square alone: a linear map of every token is
 //! a 1×1 convolution, its skip connection the convolution's residual.
 //!
-//! A board is a square unless [`Graph::on_board`] says otherwise.
+//! A board is square unless [`Graph::on_board`] says otherwise.
 //!
-//! A convolution or a dense layer may be marked to multiply whole numbers of eight bits, see [`crate::int8`].
+//! A convolution or a dense layer may be marked to multiply in whole numbers of eight bits, see [`crate::int8`].
 
 mod narrow;
 mod prune;
@@ -74,7 +74,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// Those that go element by element: all but [`Activation::Softmax`].
+    /// The activations that work element by element: all but [`Activation::Softmax`].
     pub const ELEMENTWISE: [Self; 8] =
         [Self::None, Self::Relu, Self::Mish, Self::Tanh, Self::Relu2, Self::Swish, Self::Selu, Self::Sigmoid];
 }
@@ -82,7 +82,7 @@ impl Activation {
 /// λ and α of [`Activation::Selu`].
 pub const SELU: (f32, f32) = (1.050_701, 1.673_263_2);
 
-/// Squeeze and excitation after a convolution, before the residual is added.
+/// Squeeze and excitation, after a convolution and before the residual is added.
 ///
 /// `p` = mean of the convolution (bias included) over the squares, `h = act(w1·p + b1)`, `(γ, β) = w2·h + b2`, the
 /// result `sigmoid(γ)·z + β`. The activation `act` is the layer's own.
@@ -140,14 +140,14 @@ pub enum Layer {
     Gather {
         /// What is read.
         input: ValueId,
-        /// Element of the input (channel-major) for each element of the output (channel-major).
+        /// For each element of the output, the element of the input that it is; both are counted channel-major.
         indices: Vec<u32>,
-        /// Squares of the output, which divide the number of indices; 1 for a vector.
+        /// Squares of the output, a divisor of the number of indices; 1 for a vector.
         squares: usize,
         /// A value of the output's shape.
         residual: Option<ValueId>,
     },
-    /// The same numbers for every position: `[channels][squares]`.
+    /// `[channels][squares]` numbers that are the same for every position.
     Constant {
         /// Shape of the output.
         shape: Shape,
@@ -168,7 +168,7 @@ pub enum Layer {
     Affine {
         /// What is scaled.
         input: ValueId,
-        /// A vector with a number for each channel, which each square of it gets.
+        /// A vector with a number for each channel, which is added on each square.
         added: Option<ValueId>,
         /// `[channels]`.
         scale: Vec<f32>,
@@ -177,8 +177,8 @@ pub enum Layer {
         /// Applied last.
         activation: Activation,
     },
-    /// The mean of each channel over its squares, then the largest number of each: `[2 · channels]`. KataGo calls it
-    /// global pooling. Wu 2019, arXiv:1902.10565, section 3.3.
+    /// The mean of each channel over its squares, then the largest number of each: the output is `[2 · channels]`.
+    /// KataGo calls it global pooling. Wu 2019, arXiv:1902.10565, section 3.3.
     Pool {
         /// What is pooled.
         input: ValueId,
@@ -195,12 +195,13 @@ pub enum Layer {
         /// `[channels]`.
         betas: Vec<f32>,
     },
-    /// `x / √(mean of x² + epsilon)`, the mean over the channels of each square or over all of the position's value.
-    /// What its weights would be goes into those of whatever reads it. Zhang, Sennrich 2019, arXiv:1910.07467.
+    /// `x / √(mean of x² + epsilon)`, with the mean over the channels of each square, or over all of the position's
+    /// value. The layer has no weights: they go into those of the layers that read it. Zhang, Sennrich 2019,
+    /// arXiv:1910.07467.
     RmsNorm {
         /// What is normed.
         input: ValueId,
-        /// Above 0, as nothing else keeps zeros from being divided by 0.
+        /// Above 0, because nothing else keeps zeros from being divided by 0.
         epsilon: f32,
         /// Whether one mean is taken over all channels and squares.
         whole: bool,
@@ -209,7 +210,7 @@ pub enum Layer {
     /// two squares depend on how far they are from each other. Rotary position embedding: Su et al. 2021,
     /// arXiv:2104.09864.
     Rotate {
-        /// Of an even number of channels.
+        /// A value with an even number of channels.
         input: ValueId,
         /// φ in radians, `[channels / 2][squares]`.
         angles: Vec<f32>,
@@ -229,31 +230,31 @@ pub enum Layer {
     Attention {
         /// `[channels][squares]`.
         query: ValueId,
-        /// Of the query's shape.
+        /// A value of the query's shape.
         key: ValueId,
         /// `[channels of the output][squares]`.
         value: ValueId,
         /// Divides the channels of query and value.
         heads: usize,
-        /// `[heads][squares of the key · squares of the query]`, the query's square fastest.
+        /// `[heads][squares of the key · squares of the query]`, with the query's square fastest.
         bias: Option<ValueId>,
     },
     /// A bias for each head of an attention: `output[h] = weights · input[h]`, where `input[h]` is the `h`-th of equal
     /// parts of the input, read as one vector. Lc0 calls it smolgen.
     Smolgen {
-        /// What is multiplied; heads divide its number of elements.
+        /// What is multiplied; `heads` divides its number of elements.
         input: ValueId,
         /// Channels of the output.
         heads: usize,
-        /// `[squares of the output][elements of a part]`. Layers share them.
+        /// `[squares of the output][elements of a part]`. Several layers may share them.
         weights: Arc<Vec<f32>>,
     },
-    /// `output[a][b] = query[a] · key[b] / √channels` for squares `a` of the query and `b` of the key: a policy by
-    /// squares of departure and arrival.
+    /// `output[a][b] = query[a] · key[b] / √channels` for squares `a` of the query and `b` of the key: a policy by from
+    /// and to squares.
     Scores {
         /// `[channels][squares]`; its squares are the output's channels.
         query: ValueId,
-        /// Of as many channels; its squares are the output's squares.
+        /// A value with as many channels; its squares are the output's squares.
         key: ValueId,
     },
 }
@@ -281,7 +282,7 @@ impl Layer {
         read.into_iter().flatten()
     }
 
-    /// For a person.
+    /// The layer's name, for a person.
     pub fn name(&self) -> &'static str {
         match self {
             Layer::Conv { .. } => "convolution",
@@ -305,8 +306,8 @@ impl Layer {
 /// What an output of the network means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Logits of the policy, one for each move of the game's index, or for each point of a board of Go: then there may
-    /// be several policies, one after the other.
+    /// Logits of the policy, one for each move of the game's index, or for each point of a Go board; then there may be
+    /// several policies, one after the other.
     Policy,
     /// Logits of a pass, one for each policy.
     Pass,
@@ -320,9 +321,9 @@ pub enum Role {
     ValueError,
     /// Logits of a win and a loss of the side to move, and of a game without a result.
     Results,
-    /// What KataGo's networks say of the score, as the last layer has it.
+    /// What KataGo's networks say of the score, exactly as the last layer gives it.
     Scores,
-    /// Whose each point will be, from −1 to 1 for the side to move.
+    /// Who will own each point: from −1 to 1, for the side to move.
     Ownership,
 }
 
@@ -341,7 +342,7 @@ impl Role {
     ];
 }
 
-/// A value that the caller gets back.
+/// A value that the caller gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Output {
     /// What it means.
@@ -350,14 +351,14 @@ pub struct Output {
     pub value: ValueId,
 }
 
-/// A network: layers in the order in which they run, and what comes out.
+/// A network: layers in the order in which they run, and its outputs.
 #[derive(Clone, Debug)]
 pub struct Graph {
     input: Shape,
     /// Ranks and files, see [`Graph::on_board`].
     board: Option<(usize, usize)>,
     layers: Vec<Layer>,
-    /// By layer, see [`Graph::set_int8`].
+    /// By layer, whether it multiplies in eight bits, see [`Graph::set_int8`].
     int8: Vec<bool>,
     shapes: Vec<Shape>,
     outputs: Vec<Output>,
@@ -368,7 +369,7 @@ pub struct Graph {
 pub struct ShapeError {
     /// Index of the layer in the graph.
     pub layer: usize,
-    /// What was expected and what came.
+    /// What was expected and what was found.
     pub what: String,
 }
 
@@ -386,26 +387,26 @@ impl Graph {
         Self { input, board: None, layers: Vec::new(), int8: Vec::new(), shapes: vec![input], outputs: Vec::new() }
     }
 
-    /// Says how the squares of values lie that have as many as a board of so many ranks and files. Others lie on a
-    /// square.
+    /// Sets the shape of the board: values with `ranks · files` squares are on a board of that many ranks and files.
+    /// Other values are on a square board.
     pub fn on_board(mut self, ranks: usize, files: usize) -> Self {
         self.board = Some((ranks, files));
         self
     }
 
-    /// Ranks and files, where they were said.
+    /// The ranks and files that [`Graph::on_board`] was given.
     pub fn board(&self) -> Option<(usize, usize)> {
         self.board
     }
 
-    /// Ranks and files of the board that has so many squares, if there is one.
+    /// The ranks and files of the board that has this many squares, if there is one.
     pub fn sides(&self, squares: usize) -> Option<(usize, usize)> {
         let side = squares.isqrt();
         let square = Some((side, side)).filter(|(ranks, files)| ranks * files == squares);
         self.board.filter(|(ranks, files)| ranks * files == squares).or(square)
     }
 
-    /// Appends a layer after checking every length against its shapes; gives back the value it makes.
+    /// Appends a layer after checking every length against its shapes; returns the value that it makes.
     pub fn push(&mut self, layer: Layer) -> Result<ValueId, ShapeError> {
         let at = self.layers.len();
         let shape = self.shape_of(&layer).map_err(|what| ShapeError { layer: at, what })?;
@@ -415,11 +416,11 @@ impl Graph {
         Ok(ValueId(at + 1))
     }
 
-    /// Has a layer multiply in whole numbers of eight bits, or not, see [`crate::int8`]. The host follows it; OpenCL
-    /// does but for a smolgen, which stays as it is there.
+    /// Marks a layer to multiply in whole numbers of eight bits, or removes the mark, see [`crate::int8`]. The host
+    /// follows the mark; OpenCL does so except for a smolgen, which stays in single precision there.
     ///
     /// # Errors
-    /// If there is no such layer, or [`Graph::can_be_int8`] says no.
+    /// If there is no such layer, or if [`Graph::can_be_int8`] is false for it.
     pub fn set_int8(&mut self, layer: usize, int8: bool) -> Result<(), ShapeError> {
         if int8 && !self.can_be_int8(layer) {
             let most = int8::MOST_INPUTS;
@@ -435,12 +436,13 @@ impl Graph {
         Ok(())
     }
 
-    /// Whether a layer multiplies in whole numbers of eight bits.
+    /// Whether a layer is marked to multiply in whole numbers of eight bits.
     pub fn is_int8(&self, layer: usize) -> bool {
         self.int8.get(layer).copied().unwrap_or(false)
     }
 
-    /// Whether a layer can: a convolution but of 5×5, a dense layer or a smolgen whose sums fit into 32 bits.
+    /// Whether a layer can multiply in whole numbers of eight bits: a convolution other than 5×5, a dense layer or a
+    /// smolgen, if its sums fit into 32 bits.
     pub fn can_be_int8(&self, layer: usize) -> bool {
         match self.layers.get(layer) {
             Some(Layer::Conv { kernel: 5, .. }) => false,
@@ -452,7 +454,7 @@ impl Graph {
         }
     }
 
-    /// Names a value as an output.
+    /// Makes a value an output, with this role.
     pub fn output(&mut self, role: Role, value: ValueId) -> Result<(), ShapeError> {
         let fault = |what: String| ShapeError { layer: value.0.saturating_sub(1), what };
         let shape = self.get(value).map_err(fault)?;
@@ -484,22 +486,23 @@ impl Graph {
     /// Shape of a value of this graph.
     ///
     /// # Panics
-    /// If the value is of another, longer graph.
+    /// If the value belongs to another, longer graph.
     pub fn shape(&self, value: ValueId) -> Shape {
         self.shapes[value.0]
     }
 
-    /// What comes out.
+    /// The outputs.
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
     }
 
-    /// Elements of one output for one position, if the network has it.
+    /// How many elements one output has for one position; `None` if the network lacks it.
     pub fn output_len(&self, role: Role) -> Option<usize> {
         self.outputs.iter().find(|o| o.role == role).map(|o| self.shape(o.value).len())
     }
 
-    /// Multiply-adds of one evaluation times two, convolutions counted without Winograd's saving.
+    /// The floating-point operations of one evaluation: two for each multiply-add, with convolutions counted without
+    /// Winograd's saving.
     pub fn flops(&self) -> u64 {
         self.layers.iter().enumerate().map(|(i, layer)| self.layer_flops(i, layer)).sum()
     }
@@ -527,13 +530,13 @@ impl Graph {
         }
     }
 
-    /// A number for all of it but the weights: graphs of one shape take the same time.
+    /// A hash of everything but the weights: graphs with the same one take the same time.
     pub fn shape_hash(&self) -> u64 {
         let mut hash = Fnv::default();
         let mut add = |n: usize| hash.add(&(n as u64).to_le_bytes());
         for ((layer, shape), int8) in self.layers.iter().zip(&self.shapes).zip(&self.int8) {
             add((*int8).into());
-            // The shape of the value before the layer's own; those of outputs follow at the end.
+            // The shape of each layer's value, before the layer's own numbers; those of the outputs follow at the end.
             [shape.channels, shape.squares].into_iter().for_each(&mut add);
             layer.name().bytes().for_each(|byte| add(byte.into()));
             layer.reads().for_each(|value| add(value.0));
@@ -555,7 +558,7 @@ impl Graph {
                 | Layer::Scores { .. } => {}
             }
         }
-        // Only where it was said, so that what was kept for a chessboard is found again.
+        // The board is added only if it was given, so that what was stored for a chessboard is still found.
         self.board.into_iter().flat_map(|(ranks, files)| [ranks, files]).for_each(&mut add);
         for Output { role, value } in &self.outputs {
             let Shape { channels, squares } = self.shape(*value);
@@ -706,7 +709,7 @@ impl Graph {
     }
 }
 
-/// Of weights `[…][inputs][taps]` those of the inputs that `kept` names.
+/// Of weights `[…][inputs][taps]`, those of the inputs that `kept` lists.
 fn columns(weights: &[f32], inputs: usize, taps: usize, kept: &[usize]) -> Vec<f32> {
     let rows = weights.chunks_exact(inputs * taps);
     rows.flat_map(|row| kept.iter().flat_map(move |&at| &row[at * taps..][..taps])).copied().collect()

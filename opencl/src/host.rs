@@ -4,14 +4,14 @@
 //! program uses; it agrees with `plain` up to rounding.
 //!
 //! **A position's outputs don't depend on its batch.** [`Host`] gives the same bits for a position whatever else is in
-//! the batch, wherever it stands there and however many threads there are: each element of a value is made by one chain
-//! of additions in an order that the graph alone fixes; threads and batches only divide the elements among them.
+//! the batch, wherever it is in the batch, and however many threads there are: each element of a value is made by one
+//! chain of additions in an order that the graph alone fixes; threads and batches only divide the elements among them.
 //! Another processor, with other instructions, may round differently.
 //!
-//! **Precision.** Outputs are those of sums in single precision but for rounding. Two ways of making sums differ from
-//! the definition: Winograd's convolutions, and a processor's tiles of eight bits (`host/tiles.rs`), where a row's
-//! largest number sets the last digit of all. Either is taken only for a network whose outputs on canary positions are
-//! within 5·10⁻⁵ of direct sums.
+//! **Precision.** Except for rounding, outputs are those of sums in single precision. Two ways of computing sums differ
+//! from the definition: Winograd's convolutions, and a processor's tiles of eight bits (`host/tiles.rs`), where the
+//! largest number of a row determines the last digit of all its numbers. Either is used only for a network whose
+//! outputs on canary positions are within 5·10⁻⁵ of direct sums.
 
 mod arith;
 mod board;
@@ -46,16 +46,16 @@ use sharing::Sharing;
 use std::sync::{Arc, Mutex};
 use team::Team;
 
-/// Largest batch. The host needs no batch at all; the bound keeps the outputs' buffers small.
+/// The largest batch. The host does not need batches at all; the bound keeps the buffers of outputs small.
 const MAX_BATCH: usize = 1024;
 
-/// Positions under way that are worth it where tiles multiply, which are so fast that reading the weights is a large
-/// part of what a single one takes. Games say that more cost a search more than they save (docs/changes.md). Vectors
-/// wait for the products: more at once saves them next to nothing.
+/// How many positions are worth evaluating at once if tiles multiply: they are so fast that for a single position
+/// reading the weights takes a large part of the time. Games have shown that more positions cost a search more than
+/// they save (docs/changes.md). With vectors the products take the time: more positions at once save next to nothing.
 const IN_TILES: usize = 4;
 
-/// Most bytes that one thread may need to work in: no network of sense comes near, and a file that names a million
-/// heads of attention is to be refused, not to end the program.
+/// The most bytes that one thread may need for its work. No sensible network comes near it, and a file that declares a
+/// million heads of attention should be refused, and not end the program.
 const MAX_WORKSPACE: usize = 1 << 30;
 
 /// A graph made ready for the host: weights in the order in which the kernels read them, and room to work in.
@@ -66,33 +66,33 @@ pub struct Host {
     graph: Arc<Graph>,
     plan: Arc<Plan>,
     isa: Isa,
-    /// The caller's own thread, and those that help it.
+    /// The caller's own thread, and the threads that help it.
     team: Team,
-    /// One for each thread; the first has room for a team.
+    /// One workspace for each thread; the first has room for a team.
     workspaces: Vec<Workspace>,
-    /// By the number of positions less one, where there are half as many as threads or fewer.
+    /// By the number of positions less one, as far as that is at most half the number of threads.
     sharing: Vec<Sharing>,
 }
 
 impl Host {
-    /// Prepares `graph` for `threads` threads, at least 1, or as many as the system can start. Where the processor has
-    /// AMX it multiplies in tiles, for which the system is asked, see the top of this module.
+    /// Prepares `graph` for `threads` threads (at least 1), or for as many as the system can start. If the processor
+    /// has AMX, it multiplies in tiles; the system is asked for permission to use them, see the top of this module.
     ///
     /// # Errors
-    /// If a convolution of 3×3 or 5×5 runs over squares that are no board, or the values of the graph are too large.
+    /// If a 3×3 or 5×5 convolution works on squares that are not a board, or if the values of the graph are too large.
     pub fn new(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
         Self::with(graph, threads, Isa::detect())
     }
 
-    /// Without tiles, for which the system is not asked either.
+    /// Like [`Host::new`], but without tiles, for which the system is not asked either.
     ///
     /// # Errors
-    /// As for [`Host::new`].
+    /// Like [`Host::new`].
     pub fn on_vectors(graph: impl Into<Arc<Graph>>, threads: usize) -> Result<Self, BackendError> {
         Self::with(graph, threads, Isa::detect_without_tiles())
     }
 
-    /// With the instructions that are given.
+    /// Prepares `graph` for the given instructions.
     fn with(graph: impl Into<Arc<Graph>>, threads: usize, isa: Isa) -> Result<Self, BackendError> {
         let graph = graph.into();
         if threads == 0 {
@@ -117,8 +117,8 @@ impl Host {
         Ok(Self { graph, plan: Arc::new(plan), isa, team, workspaces, sharing: vec![Sharing::default(); threads / 2] })
     }
 
-    /// Another one for a single thread, with the same weights: several of them evaluate at once and none waits for
-    /// another.
+    /// Another host with a single thread and the same weights: several of these can evaluate at once, and none waits
+    /// for another.
     pub fn single(&self) -> Self {
         let (graph, plan) = (Arc::clone(&self.graph), Arc::clone(&self.plan));
         let workspaces = vec![Workspace::new(&plan, false)];
@@ -126,14 +126,15 @@ impl Host {
     }
 }
 
-/// Positions on which Winograd's convolutions and sums in tiles are compared with direct sums before they are trusted.
+/// On how many positions Winograd's convolutions and sums in tiles are compared with direct sums before they are
+/// trusted.
 const CANARIES: usize = 2;
 
-/// How far an output may be from that of direct sums, as a share of the largest number where that is above one.
+/// How far an output may be from that of direct sums, as a share of the largest number if that is above one.
 const BOUND: f32 = 5e-5;
 
-/// In tiles where the processor has them and with Winograd's convolutions, or one of both, unless this network's
-/// weights are such that they round too much.
+/// Plans the evaluation: in tiles if the processor has them, and with Winograd's convolutions, or with only one of the
+/// two, or neither, if this network's weights make them round too much.
 fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
     let direct = Plan::new(graph, Ways::default())?;
     if Workspace::bytes(&direct, false) > MAX_WORKSPACE {
@@ -165,7 +166,7 @@ fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
     Ok(direct)
 }
 
-/// Planes of ones and zeros, about one number in `one_in` a one, always the same.
+/// Planes of ones and zeros, always the same; about one number in `one_in` is a one.
 pub fn canary(len: usize, one_in: u32) -> Vec<f32> {
     let ones = u32::MAX / one_in;
     let mut state = 1u32;
@@ -176,11 +177,11 @@ pub fn canary(len: usize, one_in: u32) -> Vec<f32> {
     (0..len).map(|_| next()).collect()
 }
 
-/// The largest difference, as a share of the largest number that is expected where that is above one; infinite where
-/// something is missing or not finite.
+/// The largest difference, as a share of the largest expected number if that is above one; infinite if something is
+/// missing or not finite.
 ///
-/// A share of the largest, not of each: what is nearly zero is the difference of large numbers, whose rounding it
-/// keeps.
+/// The difference is a share of the largest number, not of each number: one that is nearly zero may be the difference
+/// of large numbers, and keeps their rounding.
 pub fn error(expected: &[f32], got: &[f32]) -> f32 {
     if expected.len() != got.len() || expected.iter().chain(got).any(|x| !x.is_finite()) {
         return f32::INFINITY;
@@ -204,7 +205,7 @@ impl Backend for Host {
         MAX_BATCH
     }
 
-    /// One position a thread; in tiles some more (`IN_TILES`).
+    /// One position for each thread; with tiles a few more (`IN_TILES`).
     fn preferred_batch(&self) -> usize {
         let threads = self.team.members();
         threads.max(if self.plan.in_tiles() { IN_TILES / threads } else { 1 })
@@ -217,7 +218,7 @@ impl Backend for Host {
             true => shared(plan, *isa, team, &mut workspaces[0], Jobs::new(graph, batch, batch, input, outputs)),
             false => each_alone(plan, *isa, team, workspaces, Jobs::new(graph, batch, team.members(), input, outputs)),
         };
-        // Half of the threads or more would have nothing to do.
+        // With one position for each thread, half of the threads or more would have nothing to do.
         match sharing.get_mut(batch - 1) {
             Some(sharing) => sharing.run(run),
             None => run(false),
@@ -226,21 +227,21 @@ impl Backend for Host {
     }
 }
 
-/// One position after the other, each by all threads.
+/// Evaluates one position after the other, each with all threads.
 fn shared(plan: &Plan, isa: Isa, team: &Team, workspace: &mut Workspace, jobs: Jobs<'_>) {
     let _awake = team.wake();
     jobs.for_each(|mut job| workspace.run(plan, isa, &mut job, Some(team)));
 }
 
-/// Each position by one thread.
+/// Evaluates each position with one thread.
 fn each_alone(plan: &Plan, isa: Isa, team: &Team, workspaces: &mut [Workspace], jobs: Jobs<'_>) {
     if jobs.len() == 1 {
         return jobs.for_each(|mut job| workspaces[0].run(plan, isa, &mut job, None));
     }
-    // There is one round only: who has nothing left to do may sleep.
+    // There is only one round: a thread that has nothing left to do may sleep.
     drop(team.wake());
     let jobs = Mutex::new(jobs);
-    // A poisoned lock means that another thread has panicked, which the team passes on.
+    // A poisoned lock means that another thread has panicked; the team passes the panic on.
     let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
     team.each(workspaces.iter_mut(), |workspace| {
         while let Some(mut job) = next() {

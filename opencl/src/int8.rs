@@ -1,4 +1,4 @@
-//! Layers that multiply whole numbers of eight bits, and which layers of a network can do that without harm.
+//! Layers that multiply in whole numbers of eight bits, and the choice of layers that can do so without harm.
 //!
 //! A layer that [`Graph::set_int8`] has marked computes, for each channel `o` of its output,
 //!
@@ -8,34 +8,34 @@
 //!   t    = max over i of |x[i]| / 127         X[i]    = round(x[i] / t)
 //! ```
 //!
-//! with the sum in 32 bits, exact. The weights have a step for each channel; the input has one for each position, and
-//! each head of a smolgen, taken from the values that are there, so that nothing has to be calibrated and a position's
-//! outputs do not depend on its batch. Bias, squeeze and excitation, residual and activation stay as they are. Jacob et
-//! al. 2017, arXiv:1712.05877, has the scheme.
+//! with the sum in 32 bits, exact. The weights have a step for each channel; the input has one for each position (and
+//! for each head of a smolgen), taken from its actual values, so that nothing has to be calibrated and a position's
+//! outputs do not depend on its batch. Bias, squeeze and excitation, residual and activation stay as they are. The
+//! scheme is that of Jacob et al. 2017, arXiv:1712.05877.
 
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, INPUT, Layer, Role};
 use crate::host::Host;
 use std::fmt;
 
-/// The largest whole number, and the smallest negated: a sign and seven bits.
+/// The largest whole number (a sign and seven bits); the smallest is its negative.
 pub const MOST: f32 = 127.0;
 
-/// Products in a sum that 32 bits hold. Weights are within ±127; of an input the host takes 128 more, so that it has no
-/// sign, and takes the weights' sum times 128 off at the end, which has to fit as well.
+/// How many products a sum in 32 bits can hold. Weights are within ±127. The host adds 128 to each input, so that it
+/// has no sign, and subtracts 128 times the sum of the weights at the end, which has to fit as well.
 pub const MOST_INPUTS: usize = i32::MAX as usize / (127 * 128);
 
-/// Weights as whole numbers, `[channel][input]` as they came, and the step of each channel.
+/// Weights as whole numbers, in their original order `[channel][input]`, and the step of each channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     /// Between -127 and 127.
     pub numbers: Vec<i8>,
-    /// What one is worth, 0 where all weights of a channel are.
+    /// What a whole number of 1 is worth in each channel; 0 if all weights of the channel are 0.
     pub steps: Vec<f32>,
 }
 
 impl Weights {
-    /// Rounds the weights of so many channels.
+    /// Rounds the weights of `channels` channels.
     pub fn new(weights: &[f32], channels: usize) -> Self {
         let (mut numbers, mut steps) = (Vec::with_capacity(weights.len()), Vec::with_capacity(channels));
         for row in weights.chunks_exact(weights.len() / channels) {
@@ -47,37 +47,38 @@ impl Weights {
     }
 }
 
-/// The largest absolute value; NaN if one is among them, so that it is not lost in a whole number.
+/// The largest absolute value; NaN if one of the values is NaN, so that it is not lost by rounding.
 #[inline(always)]
 pub fn most(values: &[f32]) -> f32 {
-    // Without their signs numbers are in the order of their bits, and a NaN is above all of them. Whole numbers have no
-    // NaN to look for, so that this goes by vectors.
+    // Without their signs, floats are in the order of their bits, and a NaN is above all others. Taking the bits as
+    // whole numbers leaves no NaN to be checked for, so this is vectorised.
     f32::from_bits(values.iter().fold(0, |most, x| most.max(x.abs().to_bits())))
 }
 
-/// Steps in a unit, where `most` is the largest absolute value.
+/// How many steps are in 1, if `most` is the largest absolute value.
 #[inline(always)]
 pub fn per_step(most: f32) -> f32 {
     if most > 0.0 { MOST / most } else { 0.0 }
 }
 
-/// The whole number for `x`, whose absolute value is at most that of [`per_step`]: to the nearest, the even one of two.
-// Inlined always: what is not is not compiled for the instructions of the host's forms.
+/// The whole number for `x`, rounded to nearest, halves to even. `per_step` comes from [`per_step`], whose `most` was
+/// at least the absolute value of `x`.
+// It is always inlined: a function that is not inlined is not compiled for the instructions of the host's forms.
 #[inline(always)]
 pub fn round(x: f32, per_step: f32) -> i8 {
-    // 1.5 · 2²³: beside it a step of a float is 1, so that the addition rounds, and the lowest bits are those of the
-    // whole number. A NaN that infinity made comes out as 0. Unlike a cast this goes by vectors.
+    // 1.5 · 2²³: a float of this size has steps of 1, so that the addition rounds, and the lowest bits are those of the
+    // whole number. A NaN that comes from infinity becomes 0. Unlike a cast this is vectorised.
     const BESIDE: f32 = 12_582_912.0;
     (x * per_step + BESIDE).to_bits() as i8
 }
 
-/// What int8 costs: means over positions.
+/// What eight bits cost a network: means over positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
-    /// Kullback–Leibler divergence of the policy from that of single precision, in nats: of a softmax over all its
-    /// entries.
+    /// Kullback–Leibler divergence of the policy (a softmax over all its entries) from that of single precision, in
+    /// nats.
     pub policy: f64,
-    /// Difference of the value, win minus loss.
+    /// Absolute difference of the value (win minus loss) from that of single precision.
     pub value: f64,
 }
 
@@ -85,7 +86,7 @@ impl Loss {
     /// The most that a network may lose.
     pub const BOUND: Self = Self { policy: 0.01, value: 0.01 };
 
-    /// Whether neither is over its share of the bound; a NaN is.
+    /// Whether neither is above this share of the bound; false for a NaN.
     pub fn within(self, share: f64) -> bool {
         self.policy <= share * Self::BOUND.policy && self.value <= share * Self::BOUND.value
     }
@@ -106,7 +107,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
-/// KL(softmax(p) ‖ softmax(q)) of logits, in nats.
+/// KL(softmax(p) ‖ softmax(q)) for logits p and q, in nats.
 pub fn divergence(p: &[f32], q: &[f32]) -> f64 {
     let log_sum = |logits: &[f32]| {
         let most = logits.iter().fold(f32::NEG_INFINITY, |most, &x| most.max(x));
@@ -116,14 +117,14 @@ pub fn divergence(p: &[f32], q: &[f32]) -> f64 {
     p.iter().zip(q).map(|(&a, &b)| (f64::from(a) - all_p, f64::from(b) - all_q)).map(|(a, b)| a.exp() * (a - b)).sum()
 }
 
-/// Which layers were taken, and what they cost.
+/// Which layers were chosen, and what they cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Layers that multiply whole numbers.
+    /// How many layers multiply in whole numbers.
     pub taken: usize,
-    /// Layers that could, but whose error was too large.
+    /// How many layers could, but had too large an error.
     pub refused: usize,
-    /// Of the network as it is now.
+    /// The loss of the network as it is now.
     pub loss: Loss,
 }
 
@@ -138,28 +139,28 @@ impl fmt::Display for Choice {
     }
 }
 
-/// How much of the bound the canaries may use: other positions may lose more than they do.
+/// How much of the bound may be used on the canaries: other positions may lose more than they do.
 const SHARE: f64 = 0.5;
 
-/// Marks the layers of `graph` that can multiply whole numbers: as many as stay within the bound over `canaries`,
-/// positions as in [`Backend::evaluate`]. The host runs them, in either precision.
+/// Marks those layers of `graph` that may multiply in whole numbers: as many as keep the loss within the bound over
+/// `canaries`, which are positions as in [`Backend::evaluate`]. The host evaluates them in both precisions.
 ///
-/// Layers that read the input stay: its planes have scales of their own (a counter beside ones and zeros).
+/// Layers that read the input are left out: its planes have different scales (a counter beside ones and zeros).
 ///
-/// If all together lose too much, each is tried alone, and those that lose least are taken, as many as can be: half of
-/// them, then half of the rest or half of those, and so on.
+/// If all of them together lose too much, each is tried alone, and those that lose least are chosen, as many as
+/// possible: half of them, then half of the rest or half of those, and so on.
 ///
 /// # Errors
-/// If the host can't run the graph, or `canaries` is not a whole number of positions.
+/// If the host can't run the graph, or if `canaries` is not a whole number of positions.
 pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendError> {
     choose_within(graph, canaries, SHARE, |_| false)
 }
 
-/// [`choose`] with another share of the bound than half of it, and with layers that are `needed` in eight bits: those
-/// are marked whatever they lose, which may then be over the bound.
+/// Like [`choose`], with another share of the bound than half of it, and with layers that are `needed` in eight bits:
+/// these are marked whatever they lose, and the loss may then be above the bound.
 ///
 /// # Errors
-/// As [`choose`].
+/// Like [`choose`].
 pub fn choose_within(
     graph: &mut Graph,
     canaries: &[f32],
@@ -188,7 +189,8 @@ pub fn choose_within(
         alone.sort_by(|a, b| a.1.total_cmp(&b.1));
         candidates.truncate(needed);
         candidates.extend(alone.into_iter().map(|(layer, _)| layer));
-        // `good` of them are known to be within the bound, or are needed; `bad` of them are known not to be.
+        // The first `good` of the layers are known to be within the bound, or are needed; the first `bad` of them are
+        // known not to be.
         let (mut good, mut bad) = (needed, all);
         loss = loss_of(&candidates[..needed])?;
         while bad - good > 1 {

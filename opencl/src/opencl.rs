@@ -28,33 +28,35 @@ use fallback::{Size, by_layers, give_way, is_one_launch};
 use std::fmt;
 use std::sync::Arc;
 
-/// Launches after which a driver is told to begin with them: some begin when they are told to, and else with the wait
-/// at the end.
+/// After this many launches the driver is told to begin with them: some drivers begin only when they are told, or at
+/// the wait at the end.
 const TOLD_AFTER: usize = 8;
 
-/// Positions for each core of those that run the CPU variant's kernels at a time: see `largest_piece`.
+/// How many positions for each core the CPU variant's kernels take at a time: see `largest_piece`.
 const PIECE_OF_CORE: usize = 16;
 
-/// Most positions in a batch: the kernels count the squares of a batch in an `int`.
+/// The most positions in a batch: the kernels count the squares of a batch in an `int`.
 pub const MAX_BATCH: usize = 1 << 16;
 
 /// How to make an [`OpenCl`].
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// On which device.
+    /// The device to use.
     pub device: DeviceChoice,
-    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. A device that is
-    /// compared with the host takes no more than it has memory for, and a GPU no more than it is quick enough for.
+    /// Positions in the largest batch, 1 to [`MAX_BATCH`]; memory on the device grows with it. If the device is
+    /// compared with the host, the limit is lowered to what it has memory for, and on a GPU also to what it is quick
+    /// enough for.
     pub max_batch: usize,
-    /// Which kernels; `None`: [`Tuning::of`] the device.
+    /// The tuning of the kernels; `None`: [`Tuning::of`] the device.
     pub tuning: Option<Tuning>,
     /// How weights are stored.
     pub precision: Precision,
     /// Whether a few positions are compared with the host's results before the device is trusted.
     pub self_check: bool,
-    /// Where compiled programs are kept; `None`: nowhere.
+    /// Where compiled programs are stored; `None`: nowhere.
     pub programs: Option<Arc<Programs>>,
-    /// Whether it can say how long each kernel takes, see [`OpenCl::profile`]; everything is slower with that.
+    /// Whether the backend can report how long each kernel takes, see [`OpenCl::profile`]; that makes everything
+    /// slower.
     pub profiled: bool,
 }
 
@@ -76,39 +78,39 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct OpenCl {
     common: Common,
-    /// By [`ValueId`]; those that share a buffer are never needed at the same time.
+    /// By [`ValueId`]; values that share a buffer are never needed at the same time.
     values: Vec<Value>,
     /// By layer.
     steps: Vec<Vec<Step>>,
-    /// All of them as one, where that is faster.
+    /// All steps as one launch, if that is faster.
     network: Option<Network>,
     heads: Vec<Head>,
     memory: Footprint,
     turns: Turns,
-    // The last field, so that it goes last: the other objects were made from it.
+    // This field is the last, so that it is dropped last: the other objects were made from it.
     session: Session,
 }
 
-/// What is the same for all that run a graph on a device at the same time.
+/// What is common to all backends that run a graph on one device at the same time.
 #[derive(Clone, Debug)]
 struct Common {
     graph: Arc<Graph>,
     tuning: Tuning,
     precision: Precision,
     max_batch: usize,
-    /// The most positions that the kernels take at a time: those of a larger batch follow each other in the queue.
+    /// The most positions that the kernels take at a time: the parts of a larger batch follow each other in the queue.
     largest_piece: usize,
     preferred: usize,
     /// See [`OpenCl::rate`].
     rate: Option<f64>,
     /// See [`OpenCl::refused`].
     refused: Option<String>,
-    /// What they are compared with, once one was.
+    /// The canary that the device is compared with, once one was made.
     canary: Option<Arc<Canary>>,
 }
 
 impl Common {
-    /// Positions of each piece of a batch, but of the last, which may have fewer.
+    /// The number of positions of each piece of a batch; the last piece may have fewer.
     fn piece(&self, batch: usize) -> usize {
         batch.div_ceil(batch.div_ceil(self.largest_piece))
     }
@@ -152,12 +154,12 @@ impl From<Fault> for BackendError {
     }
 }
 
-/// Bytes of device memory, without what single kernels need for themselves.
+/// Bytes of device memory, not counting what single kernels need for themselves.
 #[derive(Clone, Copy, Debug)]
 struct Footprint {
-    /// Weights, and everything that is written.
+    /// Weights, and everything that is written to.
     all: u64,
-    /// What is written: each batch on the device needs its own.
+    /// What is written to: each batch on the device needs its own.
     written: u64,
 }
 
@@ -165,18 +167,19 @@ struct Footprint {
 struct Head {
     role: Role,
     value: Value,
-    /// What came back, in the layout of the device.
+    /// What was read back, in the layout of the device.
     stored: Vec<f32>,
 }
 
 impl Head {
-    /// Room for what comes back of a batch in pieces of so many positions at most, and the reads of each piece.
+    /// Makes room for the outputs of a batch that is evaluated in pieces of at most `piece` positions; returns the
+    /// reads of each piece.
     fn reads(&mut self, batch: usize, piece: usize) -> impl Iterator<Item = Read<'_>> {
         let each = self.value.layout.stride();
-        // What a device doesn't answer is no number, and not the last batch's.
+        // An output that the device does not write is NaN, and not that of the last batch.
         self.stored.clear();
         self.stored.resize(batch * each, f32::NAN);
-        // Of the last position: a launch over too few groups leaves that out first.
+        // The proof is in the last position: a launch over too few groups leaves that one out first.
         let from = &self.value.buffer;
         self.stored.chunks_mut(piece * each).map(move |to| Read { from, proof: to.len() - each, to })
     }
@@ -184,13 +187,13 @@ impl Head {
 
 impl OpenCl {
     /// Opens the device, compiles the kernels, sends the weights, and compares a few positions with the host. What the
-    /// device refuses or gets wrong gives way, as long as there is a smaller way to do it: one launch for a network to
-    /// one for each layer, groups to smaller ones, batches to smaller ones where memory is short, and Winograd's tiles
-    /// to smaller ones and to direct convolutions.
+    /// device refuses or gets wrong is replaced, as long as there is something smaller: one launch for the network by
+    /// one for each layer, groups by smaller ones, batches by smaller ones if memory is short, and Winograd's tiles by
+    /// smaller ones and then by direct convolutions.
     ///
     /// # Errors
-    /// In one line: no platform, no such device, too little memory, what the driver refused, or where the device's
-    /// results differ from the host's.
+    /// In one line: that there is no platform, no such device or too little memory, what the driver refused, or where
+    /// the device's results differ from the host's.
     pub fn new(graph: impl Into<Arc<Graph>>, options: &Options) -> Result<Self, BackendError> {
         let graph = graph.into();
         if !options.self_check {
@@ -221,8 +224,8 @@ impl OpenCl {
         }
     }
 
-    /// On a CPU device a network that does not agree as one launch is asked again layer by layer, with the same
-    /// kernels.
+    /// Checks the device; a network that does not agree as one launch on a CPU device is checked again layer by layer,
+    /// with the same kernels.
     fn checked(mut self) -> Result<Self, Fault> {
         match self.check() {
             Ok(()) => Ok(self),
@@ -231,13 +234,14 @@ impl OpenCl {
         }
     }
 
-    /// Remembers why it is not one launch, where that is known.
+    /// Remembers why the network is not one launch, if that is known.
     fn having_refused(mut self, why: Option<String>) -> Self {
         self.common.refused = why.or(self.common.refused);
         self
     }
 
-    /// Gives each layer launches of its own, if it had none; says whether it agrees with the host then.
+    /// Gives each layer launches of its own, if the network was one launch; returns whether the device then agrees with
+    /// the host.
     fn falls_back_to_layers(&mut self) -> bool {
         if self.common.tuning.variant == Variant::Gpu || self.network.take().is_none() {
             return false; // a GPU's layers are made for that launch
@@ -246,12 +250,13 @@ impl OpenCl {
         self.agrees_with_host().is_ok()
     }
 
-    /// Compares the outputs of a few positions, always the same, with the host's: one alone, a few, and as many as are
-    /// evaluated at a time in a game; on a device other than the host's own cores the largest batch, too.
+    /// Compares the outputs of a few positions, always the same, with the host's: in batches of one position, of a few,
+    /// and of as many as are evaluated at a time in a game; on a device other than the host's own cores also in the
+    /// largest batch.
     ///
     /// # Errors
-    /// If the device fails, or a number is too far from the host's for the precision, as a share of the largest number
-    /// of its output; with layers in eight bits, if the outputs differ by more than
+    /// If the device fails, or if a number is too far from the host's for the precision, as a share of the largest
+    /// number of its output; with layers in eight bits, if the outputs differ by more than
     /// [`Loss::BOUND`](crate::int8::Loss::BOUND).
     pub fn agrees_with_host(&mut self) -> Result<(), BackendError> {
         let mut sizes = self.sizes();
@@ -263,16 +268,16 @@ impl OpenCl {
         canary::sizes(self.preferred_batch(), self.common.max_batch)
     }
 
-    /// What a device has to pass before it is trusted.
+    /// Checks what a device must pass before it is trusted.
     pub(crate) fn check(&mut self) -> Result<(), Fault> {
         match self.leaves_host_free() {
             true => self.fit_batches(),
-            // Nobody resets the host's own cores, and who starts a game waits for what they do.
+            // The host's own cores are never reset, and a user who starts a game waits for this check.
             false => self.check_in(&self.sizes(), 0),
         }
     }
 
-    /// Compares in batches of these sizes, each at most the largest; for `turn` see [`Canary::check`].
+    /// Compares in batches of these sizes, each limited to the largest batch; for `turn` see [`Canary::check`].
     pub(crate) fn check_in(&mut self, sizes: &[usize], turn: usize) -> Result<(), Fault> {
         let canary = match &self.common.canary {
             Some(canary) => Arc::clone(canary),
@@ -348,8 +353,8 @@ impl OpenCl {
         Ok(Self { common, values, steps, network, heads, memory, turns, session })
     }
 
-    /// Another one for a second batch on the same device at the same time: with its own queue and its own room for
-    /// values, and with the same weights and programs.
+    /// Another backend for a second batch on the same device at the same time: it has its own queue and its own room
+    /// for values, and shares weights and programs.
     ///
     /// # Errors
     /// If the device has no room for it, or the driver refuses.
@@ -380,13 +385,13 @@ impl OpenCl {
         Ok(Self { common: self.common.clone(), values, steps, network, heads, memory, turns, session })
     }
 
-    /// The kernels that are run.
+    /// The tuning of the kernels that are run.
     pub fn tuning(&self) -> Tuning {
         self.common.tuning
     }
 
-    /// Why the network is not one launch, where it would be but for the driver, which refused, or the results, which
-    /// differed from the host's: each layer has launches of its own then, which is slower.
+    /// Why the network is not one launch, if it would be but for the driver, which refused, or the results, which
+    /// differed from the host's: then each layer has launches of its own, which is slower.
     pub fn refused(&self) -> Option<&str> {
         self.common.refused.as_deref()
     }
@@ -397,7 +402,7 @@ impl OpenCl {
         self.common.rate
     }
 
-    /// Launches of kernels that a batch takes.
+    /// How many launches of kernels a batch takes.
     pub fn launches(&mut self, batch: usize) -> usize {
         let piece = self.common.piece(batch);
         let mut of_piece = |positions: usize| match &self.network {
@@ -436,7 +441,7 @@ impl OpenCl {
         turns.done(batch);
         for Head { role, value, stored } in heads {
             match value.layout.block {
-                // As it is on the device.
+                // The device has the output in the order of the host.
                 1 => std::mem::swap(stored, outputs.head_mut(*role)),
                 _ => value.layout.unpack(stored, outputs.head_mut(*role)),
             }
@@ -444,7 +449,7 @@ impl OpenCl {
         Ok(())
     }
 
-    /// As [`Backend::evaluate`], for `input` of `batch` positions.
+    /// Like [`Backend::evaluate`], for an `input` of `batch` positions.
     fn answer(&mut self, batch: usize, input: &[f32], outputs: &mut Outputs) -> Result<(), Fault> {
         for role in Role::ALL {
             outputs.head_mut(role).clear();
@@ -457,7 +462,7 @@ impl OpenCl {
     fn check_finite(&self, outputs: &mut Outputs) -> Result<(), BackendError> {
         for Head { role, .. } in &self.heads {
             let numbers = outputs.head_mut(*role);
-            // A search that stops at the first would look at them one by one.
+            // The loop has no early exit: a search that stops at the first NaN would look at the numbers one by one.
             if !numbers.iter().fold(false, |any, x| any | !x.is_finite()) {
                 continue;
             }
@@ -503,14 +508,14 @@ impl Backend for OpenCl {
     }
 }
 
-/// Each layer's own launches.
+/// Enqueues each layer's own launches.
 fn enqueue_steps(session: &Session, steps: &mut [Vec<Step>], positions: usize) -> Result<(), Error> {
     let mut launched = 0;
     for step in steps.iter_mut().flatten() {
         step.enqueue(session, positions)?;
         let before = launched;
         launched += step.count(positions);
-        // At once, and then again and again: what is enqueued later follows without a gap.
+        // The first is flushed at once, and then again and again: what is enqueued later follows without a gap.
         if before == 0 || before / TOLD_AFTER != launched / TOLD_AFTER {
             session.flush()?;
         }
@@ -518,8 +523,8 @@ fn enqueue_steps(session: &Session, steps: &mut [Vec<Step>], positions: usize) -
     Ok(())
 }
 
-/// The most positions that kernels take at a time. On a core what they write is to stay in its cache; a GPU's units
-/// want to be filled.
+/// The most positions that kernels take at a time. On a CPU, what they write should stay in the core's cache; on a GPU,
+/// the units should be filled.
 fn largest_piece(variant: Variant, device: &Device) -> usize {
     match variant {
         Variant::Cpu => PIECE_OF_CORE * device.compute_units as usize,
@@ -527,8 +532,8 @@ fn largest_piece(variant: Variant, device: &Device) -> usize {
     }
 }
 
-/// What is worth waiting for, until it is measured: a CPU has its whole speed at a few positions. A GPU wants its units
-/// filled; 16 boards are 1,024 pixels.
+/// The batch size that is worth waiting for, until it is measured. A CPU has its full speed with a few positions. A
+/// GPU's units should be filled; 16 boards are 1,024 pixels.
 fn preferred_batch(variant: Variant, device: &Device) -> usize {
     match variant {
         Variant::Cpu => 4 * device.compute_units as usize,
@@ -538,20 +543,21 @@ fn preferred_batch(variant: Variant, device: &Device) -> usize {
 
 /// How far a number of the canary's outputs may be from the host's, as a share of the largest.
 ///
-/// In single precision, summed in another order, networks of up to 20 blocks differ by some 1e-6 and by some 1e-5 with
-/// Winograd's convolutions. What is direct gets more room: there is nothing else to fall back on.
+/// In single precision, summed in another order, networks of up to 20 blocks differ by about 1e-6, and with Winograd's
+/// convolutions by about 1e-5. Direct convolutions get more room: there is nothing else to fall back on.
 fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
     match precision {
         Precision::Fp32 if tuning.winograd > 0 => precision.bound(),
         Precision::Fp32 => 1e-3,
-        // Moves left of our default network are 2e-2 off on these boards, which are none of chess, its policy 8e-3; on
-        // positions of games it is 6e-4. Of int8 those networks get here that have no layer in it.
+        // Our default network's moves left are 2e-2 off on these boards, which are not chess positions, and its policy
+        // is 8e-3 off; on positions from games the policy is 6e-4 off. With int8 only networks without a layer in eight
+        // bits get here.
         Precision::Fp16 | Precision::Int8 => 5e-2,
     }
 }
 
-/// How each value is stored: as on the host, but for boards that convolutions write in blocks and nothing reads that
-/// knows only that order. An affine layer leaves them in theirs.
+/// How each value is stored: in the order of the host, except for boards that convolutions write in blocks and that are
+/// read by no layer that knows only the host's order. An affine layer keeps the order of its input.
 fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
     let mut plain = vec![false; graph.layers().len() + 1];
     for layer in graph.layers() {
@@ -607,7 +613,7 @@ fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Foo
     Ok((places.map(|(layout, s)| Value { layout, buffer: buffers[s].clone() }).collect(), memory))
 }
 
-/// What the layer that needs most of it needs: layers run one after the other.
+/// The scratch memory of the layer that needs most: layers run one after the other, and share it.
 fn scratch_words(kernels: &Kernels<'_>, graph: &Graph, layouts: &[Layout]) -> [usize; 2] {
     let layers = graph.layers().iter().enumerate().map(|(at, layer)| match layer {
         Layer::Conv { input, channels, kernel, .. } => {
@@ -619,7 +625,8 @@ fn scratch_words(kernels: &Kernels<'_>, graph: &Graph, layouts: &[Layout]) -> [u
     layers.fold([0; 2], |[v, m], [a, b]| [v.max(a), m.max(b)])
 }
 
-/// Of smolgens with the same weights each counts its own, which is more than they take.
+/// Words of weights of a layer. Each of several smolgens with the same weights counts them, which is more than they
+/// take.
 fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &[Layout]) -> usize {
     match layer {
         Layer::Conv { input, channels, kernel, se, .. } => {
@@ -646,10 +653,10 @@ fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &
     }
 }
 
-/// What layers share, by its address in the graph.
+/// Buffers that layers share, by the address of the weights in the graph.
 type Shared = Vec<(*const Vec<f32>, Buffer)>;
 
-/// The launches of one layer, from all values and its own.
+/// Appends the launches of one layer, given all values and its own.
 fn push(
     steps: &mut Vec<Step>,
     kernels: &mut Kernels<'_>,
@@ -661,7 +668,7 @@ fn push(
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let residual = residual.map(|value| &values[value.0]);
             let se = se.as_ref().map(|weights| se::Se { value: output, weights, residual, activation: *activation });
-            // Squeeze and excitation needs all of the convolution first, so that what follows it goes there.
+            // Squeeze and excitation needs the complete convolution first: so residual and activation go to its launch.
             let (conv_residual, conv_activation) =
                 if se.is_some() { (None, Activation::None) } else { (residual, *activation) };
             let (joined, apart) = if joins.next { (se, None) } else { (None, se) };

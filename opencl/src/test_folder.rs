@@ -1,8 +1,8 @@
-//! Where tests of what is kept in files keep it.
+//! Folders for tests of what is stored in files.
 
 use std::path::PathBuf;
 
-/// A folder of a test's own, gone when the test is. Whoever writes into it makes it.
+/// A folder of a test's own, removed when the test ends. Whoever writes into it creates it.
 pub struct Folder(pub PathBuf);
 
 impl Folder {

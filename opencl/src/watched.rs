@@ -1,7 +1,7 @@
-//! What may never answer, in a thread of its own: a backend, or the driver that makes one.
+//! A thread of its own for what may never answer: a backend, or the driver that makes one.
 //!
-//! Whoever waits for a driver that hangs hangs as well, and OpenCL has no wait with an end. So the driver keeps a
-//! thread that nobody else needs, with buffers of its own, and the caller waits as long as is reasonable. The thread
+//! Whoever waits for a driver that hangs hangs as well, and OpenCL can't wait with a time limit. So the driver occupies
+//! a thread that nobody else needs, with buffers of its own, and the caller waits as long as is reasonable. The thread
 //! costs a batch some ten microseconds: for devices whose batches take hundreds.
 
 use crate::backend::{Backend, BackendError, Outputs};
@@ -12,11 +12,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Runs `work`, which may never end, in a thread of its own, and waits for it as long as `limit`. What comes later is
-/// dropped where it was made.
+/// Runs `work`, which may never end, in a thread of its own, and waits for it as long as `limit`. A result that comes
+/// later is dropped in that thread.
 ///
 /// # Errors
-/// In one line, if it takes longer or panics, or if the system gives no thread.
+/// In one line, if it takes longer or panics, or if the system can't start a thread.
 pub fn within<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce() -> T + Send + 'static,
@@ -31,31 +31,31 @@ pub fn within<T: Send + 'static>(
         RecvTimeoutError::Timeout => BackendError(format!("it took more than {limit:?}")),
         RecvTimeoutError::Disconnected => BackendError("a panic in its thread".to_string()),
     })?;
-    // It has nothing left to do.
+    // The thread has nothing left to do.
     let _ = thread.join();
     Ok(answer)
 }
 
-/// How long a batch is waited for.
+/// How long to wait for a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Until the first answer has come: some drivers compile then. Later no longer than that, however long an answer
-    /// took.
+    /// Until the first answer has come, because some drivers compile then. It is also the upper limit later, however
+    /// long an answer took.
     pub first: Duration,
-    /// Later, at least.
+    /// The lower limit, once an answer has come.
     pub least: Duration,
-    /// Later, times the longest that an answer took so far.
+    /// Once an answer has come: the limit as a multiple of the longest time that an answer took so far.
     pub times: u32,
-    /// Of a caller who is late, at least.
+    /// For a caller who is late: the lower limit.
     pub late_least: Duration,
-    /// Of a caller who is late, times what answers took of late.
+    /// For a caller who is late: the limit as a multiple of what answers took lately.
     pub late_times: u32,
 }
 
 impl Default for Patience {
     /// Two minutes, then ten seconds or twenty times the longest answer, but no more than the two minutes: no batch of
-    /// a device that works comes near it. Who is late waits for a tenth of a second or four times what is usual: a move
-    /// has to be played, and a slow device has earned its time.
+    /// a device that works comes near that. A caller who is late waits for a tenth of a second or four times what is
+    /// usual: a move has to be played, and a slow device has earned its time.
     fn default() -> Self {
         Self {
             first: Duration::from_secs(120),
@@ -72,23 +72,23 @@ impl Patience {
         longest.map_or(self.first, |longest| self.least.max(longest.saturating_mul(self.times).min(self.first)))
     }
 
-    /// That of a caller who is late.
+    /// The limit for a caller who is late.
     fn limit_if_late(&self, usual: Option<Duration>) -> Duration {
         usual.map_or(self.first, |usual| self.late_least.max(usual.saturating_mul(self.late_times).min(self.first)))
     }
 }
 
-/// A batch that a caller waits for looks whether the caller is late this often.
+/// How often a wait for a batch checks whether the caller is late.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is usual is the longest of the last answers: each answer makes an earlier one count for one part in so many
-/// less.
+/// What is usual is the longest of the last answers; with each answer the earlier ones count for less, by one part in
+/// this many.
 const FORGETS: u32 = 16;
 
-/// What the thread answers, with the buffers.
+/// The thread's answer, with the buffers.
 type Reply = (Batch, Result<(), BackendError>);
 
-/// What goes to the thread and comes back.
+/// The buffers that go to the thread and come back.
 #[derive(Default)]
 struct Batch {
     input: Vec<f32>,
@@ -96,7 +96,8 @@ struct Batch {
 }
 
 /// A backend in a thread of its own. Once it fails to answer in time, every batch fails at once, until that answer has
-/// come. A batch that its caller has left before is waited for by the next one, while it may yet come.
+/// come. If a caller has left a batch before its time was up, the next caller waits for it, as long as it may still
+/// come.
 pub struct Watched {
     graph: Arc<Graph>,
     describe: String,
@@ -105,23 +106,23 @@ pub struct Watched {
     leaves_host_free: bool,
     patience: Patience,
     longest: Option<Duration>,
-    /// The longest of late, see [`FORGETS`].
+    /// The longest of the latest answers, see [`FORGETS`].
     usual: Option<Duration>,
-    /// When the last batch went to the thread.
+    /// When the last batch was sent to the thread.
     begun: Instant,
-    /// Here while the thread has none.
+    /// The buffers, while the thread does not have them.
     idle: Option<Batch>,
-    /// Taken when this is dropped, which ends the thread.
+    /// Set to `None` when this is dropped, which ends the thread.
     batches: Option<SyncSender<Batch>>,
     answers: Receiver<Reply>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watched {
-    /// Takes a backend of this graph.
+    /// Moves a backend for this graph into a thread.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system can't start a thread.
     pub fn new(
         mut backend: impl Backend + 'static,
         graph: Arc<Graph>,
@@ -139,7 +140,7 @@ impl Watched {
                     break;
                 }
             }
-            // In this order: whoever drops this waits for `done` to be gone.
+            // In this order: whoever drops this waits until `done` is gone.
             drop(backend);
             drop(done);
         };
@@ -166,14 +167,14 @@ impl Watched {
         BackendError(format!("{}: {what}", self.describe))
     }
 
-    /// The buffers, if the thread has given them back: the answer to a batch that was given up says that the device
-    /// works again.
+    /// Returns the buffers, if the thread has given them back: the answer to a batch that was given up shows that the
+    /// device works again.
     fn take_back(&mut self) -> Result<Batch, BackendError> {
         let given_up = || self.answers.try_recv().ok().map(|(batch, _)| batch);
         self.idle.take().or_else(given_up).ok_or_else(|| self.fault("still no answer"))
     }
 
-    /// The same, but a batch that may yet come is waited for.
+    /// Like [`Watched::take_back`], but waits for a batch that may still come.
     fn take_back_or_wait(&mut self, is_late: &dyn Fn() -> bool) -> Result<Batch, BackendError> {
         match self.take_back() {
             Err(_) if !self.is_overdue() => self.wait(is_late).map(|(batch, _)| batch),
@@ -181,12 +182,12 @@ impl Watched {
         }
     }
 
-    /// Whether a caller who is late need not wait for the batch any more.
+    /// Whether a caller who is late need not wait for the batch any longer.
     fn is_overdue(&self) -> bool {
         self.begun.elapsed() > self.patience.limit_if_late(self.usual)
     }
 
-    /// Waits for the thread's answer: to the limit, or until it is overdue and the caller is late.
+    /// Waits for the thread's answer: until the limit, or until the batch is overdue and the caller is late.
     fn wait(&self, is_late: &dyn Fn() -> bool) -> Result<Reply, BackendError> {
         let limit = self.patience.limit(self.longest);
         loop {
@@ -206,14 +207,14 @@ impl Watched {
         }
     }
 
-    /// An answer has come, and it was waited for all the time.
+    /// Learns from an answer that was waited for all the time.
     fn learn(&mut self, took: Duration) {
         self.longest = self.longest.max(Some(took));
         self.usual = self.usual.map(|usual| usual - usual / FORGETS).max(Some(took));
     }
 }
 
-/// A panic is an error as well: whoever waits has to learn of it.
+/// Evaluates a batch; a panic becomes an error as well, because whoever waits has to learn of it.
 fn evaluate(backend: &mut impl Backend, batch: &mut Batch) -> Result<(), BackendError> {
     let run = AssertUnwindSafe(|| backend.evaluate(&batch.input, &mut batch.outputs));
     catch_unwind(run).unwrap_or_else(|_| Err(BackendError("a panic in the backend".to_string())))

@@ -3,7 +3,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
-/// The rows of G, see winograd.cl.
+/// The rows of G, see `winograd.cl`.
 fn rows_of_g(tile: usize) -> Vec<[f64; 3]> {
     let points: &[f64] = match tile {
         4 => &[0.0, FRAC_1_SQRT_2, -FRAC_1_SQRT_2, SQRT_2, -SQRT_2],
@@ -16,7 +16,7 @@ fn rows_of_g(tile: usize) -> Vec<[f64; 3]> {
     points.iter().map(row).chain([[0.0, 0.0, 1.0]]).collect()
 }
 
-/// G g G', `[tile + 2][tile + 2]`.
+/// G g Gᵀ, `[tile + 2][tile + 2]`.
 pub(crate) fn transform(tile: usize, weights: &[f32]) -> Vec<f64> {
     let g = rows_of_g(tile);
     let along = |row: &[f64; 3], j: usize| (0..3).map(|i| row[i] * f64::from(weights[3 * i + j])).sum::<f64>();
@@ -28,7 +28,7 @@ pub(crate) fn transform(tile: usize, weights: &[f32]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Coefficients of the product of (x - q), lowest first.
+    /// The coefficients of the product of (x - q) over all `roots` q, lowest first.
     fn product(roots: impl Iterator<Item = f64>) -> Vec<f64> {
         roots.fold(vec![1.0], |p, q| {
             let shifted = std::iter::once(0.0).chain(p.iter().copied());

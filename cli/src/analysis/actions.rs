@@ -1,4 +1,4 @@
-//! What a client can ask for beside analysis. An answer is the request itself and what the action adds.
+//! What a client can ask for besides analysis. An answer is the request itself, with what the action adds.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -58,11 +58,11 @@ impl About for Evaluator {
 pub struct Actions<'a, Q> {
     /// What waits and what is being searched.
     pub queue: &'a Queue<Q>,
-    /// Where answers go.
+    /// The output for answers.
     pub output: &'a Output,
     /// The network and its cache.
     pub evaluator: &'a dyn About,
-    /// Trees that live on, where there are such.
+    /// The sessions, whose trees live on, if there are any.
     pub sessions: Option<&'a Sessions>,
     /// Positions that are searched at the same time.
     pub parallel: usize,
@@ -132,7 +132,7 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
         })
     }
 
-    /// Says what a session has, or all, and perhaps ends it.
+    /// Reports on one session or all of them, and ends it or them if the request says so.
     fn session(&self, sessions: &Sessions, request: Object) -> Result<(), (&'static str, &'static str)> {
         let fields = Fields(&request);
         let name = fields.read("session", "", Value::as_str).map_err(|_| ("session", "Must be a string"))?;

@@ -1,4 +1,4 @@
-//! What a search found, as the line of an answer.
+//! What a search found, as one line of an answer.
 
 use oncilla_chess::{Board, Color, History, Move, MoveList, notation, unpack};
 use oncilla_core::evaluate::{Ending, Value};
@@ -17,13 +17,13 @@ use crate::options::Perspective;
 /// Longest line: the first move and as many more as a query may ask for.
 const LONGEST_PV: usize = 1001;
 
-/// Most nodes of a tree that is reported.
+/// The most nodes of a tree that is reported.
 const MOST_TREE_NODES: usize = 50_000;
 
 /// What the network says of the position itself.
 #[derive(Clone, Debug, Default)]
 pub struct Raw {
-    /// Its value to the side to move.
+    /// The position's value to the side to move.
     pub value: Option<Value>,
     /// The squared error that it expects of W − L, if it has a head for that.
     pub error: Option<f32>,
@@ -47,7 +47,7 @@ pub struct Reporter<'r> {
 }
 
 impl<'r> Reporter<'r> {
-    /// For the position after `turn` moves.
+    /// An answer about the position after `turn` moves.
     pub fn new(query: &'r Query, turn: usize, evaluator: &Evaluator, position: &'r History, raw: &'r Raw) -> Self {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
@@ -65,7 +65,7 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// Of a root whose moves' results are known: root and moves are worth these, not what the search finds.
+    /// For a root whose moves' results are known: root and moves get these values, not those that the search finds.
     pub fn knowing(self, results: &'r RootResults) -> Self {
         Self { results: Some(results), ..self }
     }
@@ -76,7 +76,7 @@ impl<'r> Reporter<'r> {
         let mut answer = Object::new();
         answer.insert("id".into(), json!(self.query.id));
         answer.insert("isDuringSearch".into(), json!(is_during_search));
-        // Those that may be searched, the one to play first.
+        // The moves that may be searched, the one to play first.
         let mut moves = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(moves.as_mut_view());
         moves.retain(|edge| edge.completed() > 0);
@@ -181,7 +181,7 @@ impl<'r> Reporter<'r> {
         at.and_then(|at| self.raw.policy.get(at)).map_or(0.0, |&p| tempered(p) / sum)
     }
 
-    /// What is known of an edge, but for its line; without the prior of a move that is lost for certain, from which the
+    /// What is known of an edge, except for its line. If a move is certain to lose, the prior is left out, because the
     /// search has taken it away.
     fn edge_info(&self, search: &Search<'_>, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
         let (mv, value) = edge.mv.zip(edge.value())?;
@@ -207,7 +207,7 @@ impl<'r> Reporter<'r> {
         let is_certain = edge.bounds().closed() || known.is_some();
         let of = Valued { value: known.unwrap_or(value), n, draw_score, is_certain };
         self.put_value(&mut info, of, at.side * sign);
-        // What a table of a file says is no mate that was found.
+        // What a table in a file says is not a mate that was found.
         let found = mate(edge).filter(|_| edge.ending() != Some(Ending::Tablebase));
         let exact = self.results.filter(|_| at.is_root).and_then(|results| results.mate_with(unpack(mv.0)));
         if let Some(moves) = exact.or(found) {
@@ -354,7 +354,7 @@ fn never_rising(mut visits: Vec<u32>) -> Vec<u32> {
     visits
 }
 
-/// Where an edge begins.
+/// The position from which an edge leads.
 #[derive(Clone, Copy)]
 struct At<'b> {
     board: &'b Board,
@@ -384,7 +384,7 @@ fn wdl(value: Value, side: f64) -> [f64; 3] {
     [(1.0 + wl - d) / 2.0, d, (1.0 - wl - d) / 2.0]
 }
 
-/// A number in nine significant digits, as in KataGo. What is no number becomes 0: JSON knows none.
+/// A number with nine significant digits, as in KataGo. What is not a number becomes 0, because JSON can't express it.
 pub fn number(x: f64) -> Json {
     if x == 0.0 || !x.is_finite() {
         return json!(0.0);

@@ -20,11 +20,11 @@ pub struct QueryCrew<Q> {
 }
 
 impl<Q: QueuedQuery> QueryCrew<Q> {
-    /// Starts so many workers, or as many as there can be threads. `worker` makes what one of them does until the queue
-    /// is closed and empty. The queue has of `queue_mb` what is not for answers.
+    /// Starts `count` workers, or as many as there can be threads. `worker` makes the function that a worker runs until
+    /// the queue is closed and empty. The queue gets the part of `queue_mb` that is not for answers.
     ///
     /// # Errors
-    /// One line: not a single thread.
+    /// In one line: not a single thread could be started.
     pub fn start<W: FnOnce() + Send + 'static>(
         output: Output,
         queue_mb: usize,

@@ -10,7 +10,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// From now on.
+    /// The first report is due this long from now.
     pub fn new(reports: Reports) -> Self {
         let next = reports.first.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
         Self { next, every: reports.every.map(Duration::from_secs_f64) }
@@ -21,7 +21,7 @@ impl Due {
         self.next.is_some_and(|next| Instant::now() >= next)
     }
 
-    /// One was said.
+    /// Records that a report was made.
     pub fn said(&mut self) {
         self.next = self.every.map(|every| Instant::now() + every);
     }

@@ -8,9 +8,9 @@ use crate::options::table::MOST_VISITS;
 /// Why a field is refused. The field is the one that the answer names: in a list of rules the inner one, as in KataGo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadField {
-    /// Its name.
+    /// The field's name.
     pub field: String,
-    /// What is wrong.
+    /// What is wrong with the field.
     pub error: String,
 }
 
@@ -21,7 +21,7 @@ impl BadField {
     }
 }
 
-/// A whole number; a number with a fraction, even of 0, is none.
+/// A whole number; a number with a fraction, even of 0, is not one.
 pub fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
     value.as_i64().filter(|number| range.contains(number))
 }

@@ -30,7 +30,7 @@ fn can_capture_on(position: &History, square: &str) -> bool {
 
 type Fields = [String; 4];
 
-/// The same position with White's and Black's parts exchanged.
+/// The position with White's and Black's parts exchanged.
 fn swap_colours([pieces, side, castling, en_passant]: &Fields) -> Fields {
     let swap = |c: char| if c.is_ascii_uppercase() { c.to_ascii_lowercase() } else { c.to_ascii_uppercase() };
     let ranks: Vec<String> = pieces.split('/').rev().map(|rank| rank.chars().map(swap).collect()).collect();
@@ -50,7 +50,7 @@ fn swap_colours([pieces, side, castling, en_passant]: &Fields) -> Fields {
     ]
 }
 
-/// The same position in a mirror that stands between the d and the e file.
+/// The position mirrored between the d and the e file.
 fn mirrored([pieces, side, castling, en_passant]: &Fields) -> Fields {
     let ranks: Vec<String> = pieces.split('/').map(|rank| rank.chars().rev().collect()).collect();
     let file = |c: char| if c.is_ascii_alphabetic() { (b'a' + b'h' - c as u8) as char } else { c };

@@ -18,7 +18,7 @@ pub enum InputLine {
 /// The next line of at most `longest` bytes; `None` at the end of the input. A last line needs no end.
 ///
 /// # Errors
-/// As the input.
+/// The errors of the input.
 pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<InputLine>> {
     let Some(line) = line::next(input, longest)? else { return Ok(None) };
     let lossy = |bytes: &[u8]| trimmed(&String::from_utf8_lossy(bytes)).to_string();
@@ -38,7 +38,7 @@ fn in_place(mut text: String) -> String {
     text
 }
 
-/// Without a byte-order mark at its beginning, and without white space around it.
+/// The line without a byte-order mark at its beginning, and without white space around it.
 pub fn trimmed(line: &str) -> &str {
     let is_space = |c: char| c.is_ascii_whitespace() || c == '\x0b';
     line::without_mark(line.trim_matches(is_space)).trim_matches(is_space)

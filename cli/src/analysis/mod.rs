@@ -52,10 +52,10 @@ use crate::options::{Typed, katago};
 use crate::text::quoted;
 use crate::uci::console::{Console, aside};
 
-/// What a client may wait for on standard error.
+/// The line on standard error that a client may wait for.
 const READY: &str = "Started, ready to begin handling requests";
 
-/// Of `--queue-mb` answers that nobody has read may take one part in so many, and queries that wait the rest.
+/// Answers that nobody has read may take one part in this many of `--queue-mb`; waiting queries may take the rest.
 const ANSWERS_SHARE: usize = 4;
 
 /// What the command is told beside the options.
@@ -98,8 +98,8 @@ pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
     args.into_iter().filter_map(|arg| respell(arg).transpose()).collect()
 }
 
-/// What a line of input comes to before anything is searched: lines of answers, and how many positions it asks for. For
-/// the fuzzer; `bytes` are the line.
+/// Understands a line of input, up to where anything would be searched: returns the lines of answers, and how many
+/// positions it asks for. For the fuzzer; `bytes` are the line.
 pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     let typed = Typed::default();
     let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
@@ -109,7 +109,7 @@ pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     understand_with(bytes, longest, |id, request| defaults.read(id, request))
 }
 
-/// The same where the network is one of Go.
+/// Like [`understand`], for a Go network.
 pub fn understand_go(bytes: &[u8]) -> (Vec<String>, usize) {
     let defaults = go::Defaults::default();
     understand_with(bytes, 1 << 20, |id, request| defaults.read(id, request))
@@ -136,7 +136,7 @@ fn understand_with<Q>(bytes: &[u8], longest: usize, read: impl Fn(&str, &Object)
     }
 }
 
-/// Whoever answers queries about one game.
+/// Answers queries about one game, chess or Go.
 trait Analyst {
     /// Queues the positions of a query, or says what is wrong with it. Waits while the queue is full.
     fn ask(&self, id: &str, request: &Object);
@@ -144,7 +144,7 @@ trait Analyst {
     /// Does what is asked for beside analysis.
     fn obey(&self, id: &str, action: &str, request: Object);
 
-    /// Where answers go.
+    /// The output for answers.
     fn output(&self) -> &Output;
 
     /// What evaluates, in one line.
@@ -203,7 +203,7 @@ fn failed(id: &str, turn: usize, why: &str) -> String {
 /// Serves until the end of the input.
 ///
 /// # Errors
-/// One line: an override without a value or with a wrong one, no network, no device, no thread.
+/// In one line: an override without a value or with a wrong one, no network, no device, or no thread.
 pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switches: &Switches) -> Result<(), String> {
     let is_of_go =
         |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::engine::is_go(&meaning.settings.evaluator));
@@ -245,7 +245,7 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
 /// those that `has`, which is given all of them, knows.
 ///
 /// # Errors
-/// One line: no value, or a wrong one.
+/// In one line: an override has no value, or a wrong one.
 pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&Typed, &str) -> bool) -> Result<Typed, String> {
     let before = typed.of_katago().to_vec();
     let unused = apply(&overrides.join(","), &mut typed)?;
@@ -267,7 +267,7 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
         let expected = || format!("--override-config: expected NAME=VALUE,…, got {}", crate::text::quoted(item));
         let (name, value) = item.split_once('=').ok_or_else(expected)?;
         let (name, value) = (name.trim(), value.trim());
-        // As in KataGo it is then as if no file had named it.
+        // As in KataGo, this is as if no file had named it.
         if value.is_empty() && (katago::is_name(name) || katago::settings(name, value).is_empty()) {
             typed.forget_katagos(name);
             continue;

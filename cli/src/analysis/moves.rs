@@ -1,4 +1,4 @@
-//! What a query says about moves: those that were played, and those that may be searched.
+//! What a query says about moves: which were played, and which may be searched.
 
 use oncilla_chess::{Board, Color, History, Move, MoveList, Rank, notation, pack, unpack};
 use serde_json::Value;
@@ -133,7 +133,7 @@ fn read_move(text: &str) -> Option<Move> {
     (4..=5).contains(&text.len()).then(|| text.to_ascii_lowercase().parse().ok())?
 }
 
-/// Reads a legal move: in UCI, or in algebraic notation where it is none.
+/// Reads a legal move: in UCI notation, or else in algebraic notation.
 fn read_legal(board: &Board, text: &str) -> Option<Move> {
     let in_uci = || notation::parse_move(board, &text.to_ascii_lowercase()).ok();
     let in_san = || san::read(board, text);
@@ -197,7 +197,7 @@ impl MoveRules<'_> {
         Ok((Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()), bytes))
     }
 
-    /// Where moves are read that mean something there alone, if there are any.
+    /// The place at which moves are read that have a meaning only there, if there are any.
     fn place(&self, game: &Game, turns: &BTreeMap<usize, i64>) -> Option<Place> {
         let mut moves = self.rules.iter().flat_map(|rule| &rule.moves);
         let turn = *turns.keys().next().filter(|_| turns.len() == 1)?;
@@ -249,7 +249,7 @@ fn unread(text: &str, expected: &str) -> BadField {
 }
 
 impl Place {
-    /// Whether a move is legal only with a piece that the pawn becomes: as it is it would mean none.
+    /// Whether a move is legal only with a piece that the pawn becomes: without one it has no meaning.
     fn lacks_piece(&self, mv: Move) -> bool {
         let mut legal = MoveList::new();
         self.history.legal_moves(&mut legal);
@@ -261,7 +261,7 @@ impl Place {
 /// `avoidMoves` or `allowMoves`.
 ///
 /// # Errors
-/// Both of them; no list of rules; a field of a rule.
+/// If both fields are there, if one is not a list of rules, or if a field of a rule is wrong.
 pub fn rules(fields: Fields<'_>) -> Result<MoveRules<'_>, BadField> {
     let (avoid, allow) = (fields.get("avoidMoves"), fields.get("allowMoves"));
     let (field, only, list) = match (avoid, allow) {

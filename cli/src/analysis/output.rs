@@ -1,4 +1,4 @@
-//! Where answers go, until nobody wants them any more.
+//! The output for answers, until nobody wants them any more.
 //!
 //! A thread of its own writes them, so that a client may write all of its queries before it reads: neither the thread
 //! that reads nor those that search wait for it, until [`Output`] holds as many bytes as it may.
@@ -22,7 +22,7 @@ pub enum Heard {
     Note(String),
 }
 
-/// Who has not read [`AT_ONCE`] lines in so long reads no more.
+/// A reader who has not read [`AT_ONCE`] lines in this time is taken not to read any more.
 const UNREAD: Duration = Duration::from_secs(1);
 
 /// Lines that are written together.
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 8;
 /// Whole lines, from any thread.
 pub struct Output {
     to: To,
-    /// Who makes a line that may be long holds it until the line is said: then there are not as many as there are
+    /// Held by whoever makes a line that may be long, until the line is written: so there are fewer of these lines than
     /// searches.
     pub long_line: Arc<Single>,
 }
@@ -52,7 +52,7 @@ struct Unread {
 struct State {
     lines: VecDeque<String>,
     bytes: usize,
-    /// What is said from now on is not written.
+    /// True if nothing is written any more.
     is_closed: bool,
     /// Nothing more will come.
     is_ended: bool,
@@ -158,7 +158,7 @@ impl Output {
     fn push(&self, mut lines: impl Iterator<Item = String>) {
         match &self.to {
             To::Console(waiting) => waiting.push(lines),
-            // Who does not listen any more wants to hear nothing.
+            // A receiver that no longer listens needs no answer.
             To::Channel(channel) => lines.try_for_each(|line| channel.send(Heard::Line(line))).unwrap_or(()),
         }
     }
@@ -171,7 +171,7 @@ impl Output {
         }
     }
 
-    /// Tells a person something.
+    /// Writes a text for a person.
     pub fn aside(&self, text: &str) {
         match &self.to {
             To::Console(_) => aside(&format!("oncilla: {text}")),
@@ -179,7 +179,7 @@ impl Output {
         }
     }
 
-    /// What is said from now on is not written.
+    /// Closes the output: nothing is written from now on.
     pub fn close(&self) {
         if let To::Console(waiting) = &self.to {
             waiting.lock().is_closed = true;
@@ -281,7 +281,7 @@ mod tests {
         second.join().unwrap();
         output.say("third");
         output.finish();
-        // Its end would be that of the process, as it is where nobody reads standard output any more.
+        // Dropping it would end the process, as when nobody reads standard output any more.
         std::mem::forget(reader);
     }
 }

@@ -35,7 +35,7 @@ impl Pool {
     /// Loads the network and starts the workers.
     ///
     /// # Errors
-    /// One line: no network, no tables where some are named, no device, no thread.
+    /// In one line: no network, no tables although some are named, no device, or no thread.
     pub fn start(typed: Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
         let settings = query::for_analysis(&meaning.settings);
         let tables = tablebases(&settings)?;
@@ -47,7 +47,7 @@ impl Pool {
     /// Starts the workers for an evaluator that is there.
     ///
     /// # Errors
-    /// One line: no thread.
+    /// In one line: no thread could be started.
     pub(super) fn with(
         evaluator: Evaluator,
         settings: Settings,
@@ -78,7 +78,7 @@ impl Pool {
         self.crew.count()
     }
 
-    /// Where answers go.
+    /// The output for answers.
     pub fn output(&self) -> &Output {
         &self.crew.output
     }
@@ -145,7 +145,7 @@ fn share_out(
     (Arc::new(evaluator), trees, Arc::new(settings))
 }
 
-/// Positions at a time that keep the evaluator busy, if each is searched by so many threads.
+/// How many positions at a time keep the evaluator busy, if each is searched by `threads` threads.
 fn suitable(evaluator: &Evaluator, threads: usize) -> usize {
     evaluator.searches().div_ceil(threads.max(1)).min(MOST_AT_A_TIME)
 }

@@ -44,7 +44,7 @@ const FIELDS: [&str; 26] = [
     "turnNumbers",
 ];
 
-/// What is said of a field that means nothing.
+/// The message about a field that has no meaning.
 pub const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
 
 /// What KataGo's queries have of Go: a client that always sends them has made no mistake.
@@ -64,14 +64,14 @@ const OF_GO: [&str; 10] = [
 const WITHOUT_MEANING: &str =
     "Has no meaning in chess (set warnUnusedFields=false in the config to disable this warning)";
 
-/// Those that say which board a query is about.
+/// The fields that say which Go board a query is about.
 const BOARD_OF_GO: [&str; 4] = ["boardXSize", "boardYSize", "initialStones", "komi"];
 
 /// A query about another game's board fails at its moves or rules: then what these are expected to be is of no use.
 fn told_what_this_is(object: &Object, bad: BadField) -> BadField {
     let of_go: Vec<&str> = BOARD_OF_GO.into_iter().filter(|field| object.contains_key(*field)).collect();
     let is_its_game = match bad.field.as_str() {
-        // One that can be played in another position is of chess.
+        // A move that can be played in another position is one of chess.
         "moves" => !bad.error.starts_with("Illegal move"),
         field => field == "rules" || field == "initialPlayer",
     };
@@ -165,7 +165,7 @@ pub struct Wanted {
 /// How much of the tree is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeBounds {
-    /// Plies below the root.
+    /// How many plies below the root.
     pub depth: usize,
     /// Visits of a node that is shown.
     pub min_visits: u32,
@@ -397,7 +397,7 @@ impl Given<'_> {
     }
 }
 
-/// What stands in `overrideSettings`.
+/// The content of `overrideSettings`.
 #[derive(Default)]
 struct Overridden<'o> {
     /// What the options mean with these, if there are any.
@@ -482,7 +482,7 @@ fn tree_bounds(fields: Fields<'_>) -> Result<Option<TreeBounds>, BadField> {
 mod tests {
     use super::*;
 
-    /// What is published says the same as this file.
+    /// The published schema has the same fields as this file.
     #[test]
     fn the_schema_has_every_field() {
         let schema: Value = serde_json::from_str(include_str!("../../../fixtures/analysis/query.schema.json")).unwrap();

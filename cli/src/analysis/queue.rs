@@ -27,7 +27,7 @@ pub struct Turn<Q> {
     pub query: Arc<Q>,
     /// Moves that were played before it.
     pub number: usize,
-    /// Its part of what the query takes, in bytes.
+    /// The turn's part of the memory that the query takes, in bytes.
     bytes: usize,
 }
 
@@ -45,7 +45,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Says how the search can be stopped. To be called before it starts.
+    /// Sets how the search can be stopped. Call it before the search starts.
     pub fn stop_with(&self, stop: impl Fn() + Send + Sync + 'static) {
         let _ = self.stop.set(Box::new(stop));
     }
@@ -93,7 +93,7 @@ pub struct Taken<Q> {
     number: u64,
 }
 
-/// What a terminate found.
+/// The turns that a `terminate` ends.
 pub struct Ended<Q> {
     /// Turns that will not be searched, in the order in which they came.
     pub waiting: Vec<Turn<Q>>,

@@ -29,9 +29,9 @@ pub enum Request {
 pub struct Refusal {
     /// What is wrong.
     pub error: String,
-    /// With which field.
+    /// The field that is wrong, if it is one.
     pub field: Option<String>,
-    /// Of the request, if it has a readable one.
+    /// The request's id, if it has a readable one.
     pub id: Option<String>,
 }
 
@@ -100,7 +100,7 @@ fn has_too_many_values(text: &str) -> bool {
     let (mut rest, mut begun) = (text, 1);
     while let Some(at) = rest.find(['"', '{', '[', ',']) {
         if rest[at..].starts_with('"') {
-            // Behind one that does not end nothing is read.
+            // Nothing is read after a text that does not end.
             let Some((_, after)) = string(&rest[at..]) else { break };
             rest = after;
         } else {
@@ -111,7 +111,7 @@ fn has_too_many_values(text: &str) -> bool {
     begun > MOST_VALUES
 }
 
-/// As [`id_in`], of a text in which what is no UTF-8 has become U+FFFD.
+/// Like [`id_in`], for a text in which what is not UTF-8 has become U+FFFD.
 fn sound_id_in(text: &str) -> Option<String> {
     id_in(text).filter(|id| !id.contains('\u{fffd}'))
 }

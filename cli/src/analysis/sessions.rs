@@ -13,13 +13,13 @@ use crate::engine::{Engine, Evaluator, Settings};
 
 /// An engine and what it was told last.
 pub struct Seat {
-    /// With a tree of its own.
+    /// An engine with a tree of its own.
     pub engine: Engine,
     /// What [`Engine::configure`] was given last.
     pub settings: Arc<Settings>,
     /// The last search left out moves below the root: its tree is of no use without them.
     pub was_restricted: bool,
-    /// What is in the tree.
+    /// What the tree contains.
     pub held: Held,
 }
 
@@ -31,12 +31,12 @@ impl Seat {
     }
 }
 
-/// What a tree had at the end of its last search.
+/// What a tree contained at the end of its last search.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
     /// Whose search that was.
     pub id: String,
-    /// Of which turn.
+    /// The turn that was searched.
     pub turn: usize,
     /// Visits of the root.
     pub visits: u32,
@@ -65,7 +65,7 @@ struct State {
 }
 
 impl Sessions {
-    /// Keeps at most so many.
+    /// Keeps at most `most` sessions.
     pub fn new(most: usize) -> Self {
         Self { state: Mutex::default(), most }
     }
@@ -86,7 +86,7 @@ impl Sessions {
     /// Forgets the session's tree; if it is being searched, when the search has ended.
     pub fn close(&self, name: &str) {
         let mut state = self.lock();
-        // What is to be forgotten is this search's tree, and no later one's.
+        // It is this search's tree that should be forgotten, and not a later one's.
         if let Some(is_closed) = state.searched.get_mut(name) {
             *is_closed = true;
         }

@@ -9,7 +9,7 @@ pub struct Single {
     given_back: Condvar,
 }
 
-/// Whoever has it holds what there is once, until it is dropped.
+/// Its owner has exclusive use of a [`Single`] until this is dropped.
 pub struct Hold(Arc<Single>);
 
 impl Single {

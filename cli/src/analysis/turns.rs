@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::fields::{BadField, Fields, integer};
 
-/// Between -2⁶² and 2⁶².
+/// From 1 − 2⁶² to 2⁶² − 1.
 const PRIORITIES: RangeInclusive<i64> = 1 - (1 << 62)..=(1 << 62) - 1;
 
 /// What came of reading a query.
@@ -66,7 +66,7 @@ pub fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)
 /// The turns with their priorities, in their order, each once: of several priorities the highest.
 ///
 /// # Errors
-/// `priority` is no number in range, or there are priorities already.
+/// If `priority` is not a number in range, or if there are priorities already.
 pub fn prioritized(fields: Fields<'_>, turns: Vec<(usize, Option<i64>)>) -> Result<BTreeMap<usize, i64>, BadField> {
     let expected = "Must be a number between -2^62 and 2^62";
     let priority = fields.read("priority", expected, |value| integer(value, PRIORITIES))?;

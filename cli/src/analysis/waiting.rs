@@ -13,7 +13,7 @@ pub struct WaitingTurns<Q> {
     turns: BTreeMap<Place, Turn<Q>>,
     /// Turns without a session, and the first of each session that is free.
     ready: BTreeSet<Place>,
-    /// Those that are being searched, or that turns wait for.
+    /// The sessions that are being searched, or for which turns wait.
     sessions: HashMap<String, Session>,
 }
 
@@ -26,12 +26,12 @@ impl<Q> Default for WaitingTurns<Q> {
 #[derive(Default)]
 struct Session {
     is_busy: bool,
-    /// Of its turns that wait.
+    /// The places of its turns that wait.
     places: BTreeSet<Place>,
 }
 
 impl Session {
-    /// Its place among those that are ready.
+    /// The place of the session's turn that is ready.
     fn ready(&self) -> Option<&Place> {
         self.places.first().filter(|_| !self.is_busy)
     }
@@ -103,7 +103,7 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
         }
     }
 
-    /// All turns, by their places.
+    /// All waiting turns, with their places.
     pub fn iter(&self) -> impl Iterator<Item = (&Place, &Turn<Q>)> {
         self.turns.iter()
     }

@@ -18,7 +18,7 @@ use crate::engine::{
 };
 use crate::softmax::softmax;
 
-/// A line, and what there is to hold while it is not said.
+/// A line, and what has to be held until the line is written.
 struct Line {
     text: String,
     hold: Option<Hold>,
@@ -43,14 +43,15 @@ impl From<String> for Fault {
     }
 }
 
-/// What a worker needs.
+/// Everything that a worker needs.
 pub struct Worker {
     queue: Arc<Queue<Query>>,
     output: Arc<Output>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
     settings: Arc<Settings>,
-    /// For queries without a session. It goes before a session is served: of each worker's trees `Hash` knows one.
+    /// The seat for queries without a session. It is given up before a session is served, because `Hash` counts only
+    /// one tree for each worker.
     own: Option<Seat>,
     batch: Batch,
     /// The last position, of which query, and after how many moves: the next one is often of the same game.
@@ -58,7 +59,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// One that has a tree as `settings` say.
+    /// A worker with a tree as in `settings`.
     pub fn new(
         queue: Arc<Queue<Query>>,
         output: Arc<Output>,
@@ -99,7 +100,7 @@ impl Worker {
         drop(hold);
     }
 
-    /// Where it fails its tree goes.
+    /// If the search fails, its tree is dropped.
     fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let session = taken.turn.query.session.as_deref();
         // Whether it is needed or not: there is one tree here at a time.
@@ -164,7 +165,7 @@ impl Worker {
         Ok(line)
     }
 
-    /// The position of a turn, from that of an earlier turn of the same query where there is one.
+    /// The position of a turn, made from that of an earlier turn of the same query if there is one.
     fn position(&mut self, query: &Arc<Query>, turn: usize) -> Box<History> {
         let known = self.last.take().filter(|(last, played, _)| Arc::ptr_eq(last, query) && *played <= turn);
         let (played, mut history) = match known {
@@ -206,7 +207,7 @@ fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw,
     Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
 }
 
-/// Tells an engine the settings of a query, if it knows others.
+/// Passes the settings of a query to an engine, if it has others.
 fn configure(seat: &mut Seat, plan: &Plan) {
     let mut settings = Arc::clone(&plan.settings);
     if let Some(reduction) = plan.root_fpu_reduction {

@@ -13,7 +13,7 @@ use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, Request, Ser
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
-/// Most batches at a time: more threads than that say nothing new.
+/// The most batches at a time: with more threads than that nothing new is learnt.
 pub const MOST_AT_A_TIME: usize = 64;
 
 /// Runs of a batch size end after this time, or after [`MOST_RUNS`].
@@ -23,7 +23,7 @@ const MOST_RUNS: u32 = 100_000;
 /// Runs before the clock starts: buffers are made, kernels compiled, caches filled.
 const WARM_UP: u32 = 2;
 
-/// One batch size. The JSON output is a list of these.
+/// The results for one batch size. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Positions evaluated together.
@@ -39,7 +39,7 @@ pub struct Row {
 /// Reads `1,8,64`.
 ///
 /// # Errors
-/// What is no number of positions.
+/// If a part is not a number of positions.
 pub fn batches(text: &str) -> Result<Vec<usize>, String> {
     let read = |word: &str| {
         word.trim().parse().ok().filter(|&batch| batch > 0).ok_or_else(|| {
@@ -142,7 +142,7 @@ impl Filled<'_> {
 /// Measures each batch size. Besides the rows there are lines for a person.
 ///
 /// # Errors
-/// One line: no network, no device, a batch that the backend does not take, a run that fails.
+/// In one line: no network, no device, a batch that the backend does not take, or a run that fails.
 pub fn run(
     settings: &EvaluatorSettings,
     board: Size,
@@ -175,7 +175,7 @@ fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// All of these batches at a time, each of so many positions, which take so many operations each.
+/// Measures all of these batches at the same time, each of `batch` positions, which take `flops` operations each.
 fn measure(mut filled: Vec<Filled<'_>>, batch: usize, flops: u64, notes: &mut Vec<String>) -> Result<Row, String> {
     for filled in &mut filled {
         for _ in 0..WARM_UP {
@@ -184,7 +184,7 @@ fn measure(mut filled: Vec<Filled<'_>>, batch: usize, flops: u64, notes: &mut Ve
     }
     let start = Instant::now();
     let ran = match &mut filled[..] {
-        // In this thread, as whoever has one batch evaluates it.
+        // In this thread, as in any program that has one batch.
         [one] => one.run_for_a_while(start)?,
         several => std::thread::scope(|scope| {
             let each = several.iter_mut();
@@ -222,7 +222,7 @@ impl Ran {
 /// Measures and prints.
 ///
 /// # Errors
-/// As [`run`].
+/// Like [`run`].
 pub fn print(
     console: &Console,
     settings: &EvaluatorSettings,

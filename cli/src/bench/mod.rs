@@ -70,7 +70,7 @@ pub struct Size {
     pub rounds: u32,
 }
 
-/// What a bench found. The JSON output is this.
+/// The results of a bench. The JSON output is this.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Nodes of all positions together.
@@ -85,18 +85,17 @@ pub struct Summary {
     pub signature: Option<String>,
     /// Bytes of the trees by nodes of the trees; `None` if no node was made.
     pub bytes_per_node: Option<f64>,
-    /// Most memory that the process has had at once; `None` where the system does not say.
+    /// The most memory that the process has had at any time; `None` if the system does not report it.
     pub peak_rss_bytes: Option<usize>,
 }
 
 /// Searches each position, from an empty tree, without smart pruning: nodes and signature depend on the network and the
 /// parameters alone, neither on the speed nor on the number of threads. `say` hears a line after each position.
 ///
-/// From the second round on the tree has its memory from the system already, as it has in a game from the second move
-/// on.
+/// From the second round on, the system has given the tree its memory already, as in a game from the second move on.
 ///
 /// # Errors
-/// One line: a FEN that is wrong, no network, a backend that fails.
+/// In one line: a FEN that is wrong, no network, or a backend that fails.
 pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(String)) -> Result<Summary, String> {
     let Size { limit, rounds } = size;
     let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
@@ -169,7 +168,7 @@ fn position(text: &str) -> Result<History, String> {
 /// How often `how_far` hears of a search.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// One search. `how_far` hears now and then how many nodes there are.
+/// Runs one search. `how_far` is called now and then with the number of nodes.
 fn search(
     engine: &mut Engine,
     position: History,
@@ -205,7 +204,7 @@ fn search(
     }
 }
 
-/// What a search said.
+/// The result of a search.
 struct Found {
     info: Option<Info>,
     done: Done,
@@ -228,7 +227,7 @@ impl Observer for Collector {
 
     fn done(&mut self, done: &Done) {
         let found = Found { info: self.info.take(), done: done.clone(), notes: std::mem::take(&mut self.notes) };
-        // Whoever does not listen any more needs no answer.
+        // A receiver that no longer listens needs no answer.
         let _ = self.sender.send(found);
     }
 
@@ -308,7 +307,7 @@ impl Fnv {
 /// Runs the bench and prints what it found; its last line is the one that OpenBench reads.
 ///
 /// # Errors
-/// As [`run`].
+/// Like [`run`].
 pub fn print(console: &Console, settings: Settings, fens: &[&str], size: Size, json: bool) -> Result<(), String> {
     let summary = run(settings, fens, size, |line| {
         if !json {

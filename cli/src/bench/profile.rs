@@ -16,7 +16,7 @@ use crate::uci::console::{Console, aside};
 /// Batches of a size whose mean is taken.
 const RUNS: usize = 50;
 
-/// One batch size. The JSON output is a list of these.
+/// The results for one batch size. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Positions evaluated together.
@@ -25,7 +25,7 @@ pub struct Row {
     pub latency_ms: f64,
     /// Time from the first command's begin to the last one's end, by the device's clock.
     pub device_ms: f64,
-    /// Of that, time in which the device does no command.
+    /// The part of that time in which the device executes no command.
     pub between_ms: f64,
     /// What takes longest comes first.
     pub parts: Vec<Part>,
@@ -60,7 +60,7 @@ impl Row {
         }
     }
 
-    /// For a person.
+    /// The lines for a person.
     fn lines(&self) -> Vec<String> {
         let share = |ms: f64| 100.0 * ms / self.device_ms.max(1e-9);
         let of = |of: &str, count: String, ms: f64| format!("  {of:<32} {count:>5} {ms:>10.3} {:>6.1}%", share(ms));
@@ -75,7 +75,7 @@ impl Row {
 /// Measures and prints.
 ///
 /// # Errors
-/// One line: no network, no device, a backend that uses none, a batch that it does not take.
+/// In one line: no network, no device, a backend that uses none, or a batch that it does not take.
 pub fn print(
     console: &Console,
     settings: &EvaluatorSettings,

@@ -1,4 +1,4 @@
-//! What a network of KataGo's holds, for `oncilla describenet`.
+//! Describes a network of KataGo's, for `oncilla describenet`.
 
 use oncilla_nets::NetError;
 use oncilla_nets::katago::{Block, GLOBALS, METADATA, Model, PLANES, Pass, Trunk};

@@ -49,7 +49,7 @@ pub struct Answer {
 /// Reads a line, for a network that is one for human play or not.
 ///
 /// # Errors
-/// One line: no JSON object, or a field that is wrong.
+/// In one line: not a JSON object, or a field that is wrong.
 fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
     let object: Object = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let fields = Fields(&object);
@@ -94,7 +94,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// With a network that has been read.
+    /// Evaluates with a network that has been read.
     pub fn new(model: Model, settings: &EvaluatorSettings) -> Self {
         Self { evaluator: Evaluator::new(model, settings.clone(), 0), batch: Batch::default() }
     }
@@ -110,7 +110,7 @@ impl Oracle {
     /// What the network says of each.
     ///
     /// # Errors
-    /// One line: no device, a backend that fails.
+    /// In one line: no device, or a backend that fails.
     pub fn answer(&mut self, positions: &[&Position]) -> Result<Vec<Answer>, String> {
         // A batch is of one size.
         let mut by_size: Vec<(Size, Vec<usize>)> = Vec::new();

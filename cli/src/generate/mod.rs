@@ -102,7 +102,7 @@ fn groups() -> Vec<(&'static str, Vec<Flag>)> {
 
 fn of_table(opt: &Opt) -> Flag {
     let (long, takes) = match opt.kind {
-        // What is on already can only be switched off.
+        // A switch that is on by default can only be switched off.
         Kind::Bool { default: true, .. } => (format!("no-{}", opt.flag), Takes::Nothing),
         Kind::Bool { default: false, .. } => (opt.flag.to_string(), Takes::Nothing),
         Kind::Choice { of, .. } => {
@@ -139,7 +139,7 @@ fn own() -> Vec<Flag> {
     ]
 }
 
-/// All flags that come before or after any command.
+/// All flags that may come before or after any command.
 fn everywhere() -> Vec<Flag> {
     own().into_iter().chain(groups().into_iter().flat_map(|(_, flags)| flags)).collect()
 }

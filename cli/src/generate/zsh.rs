@@ -23,7 +23,7 @@ pub fn script(commands: &[Command]) -> String {
     script
 }
 
-/// One line for each spelling, with what follows it.
+/// Appends one line for each spelling of a flag, with what follows it.
 fn spec(script: &mut String, flag: &Flag) {
     let help = quoted(&flag.help).replace('[', "\\[").replace(']', "\\]");
     let (equals, value) = match &flag.takes {

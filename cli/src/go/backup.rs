@@ -83,7 +83,8 @@ impl<'m> Search<'m> {
     /// that.
     pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
-        // By what the network expects there: what all visits come to would have to be summed up after each.
+        // The bonus depends on what the network expects there: with the mean of all visits, everything would have to be
+        // summed up again after each visit.
         let bonus = if at == 0 { self.about.bonus(GoMove(mv.0), &note.outlook) } else { 0.0 };
         self.core.revalue_edge(node, mv, self.about.value_of(note.passed.moved_by(bonus), note.white_to_move));
     }

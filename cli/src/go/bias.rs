@@ -1,6 +1,6 @@
-//! Where a network is wrong about a move in its surroundings, it is likely wrong in the same way wherever they come up:
-//! what searches below found out is added, in part, to what it says of positions that nobody has searched yet (KataGo's
-//! `subtreeValueBiasFactor`; "Subtree value bias correction" in its `docs/KataGoMethods.md`).
+//! If a network is wrong about a move in certain surroundings, it is likely wrong in the same way wherever they occur
+//! again: what searches below have found out is added, in part, to what the network says of positions that were not
+//! searched yet (KataGo's `subtreeValueBiasFactor`; "Subtree value bias correction" in its `docs/KataGoMethods.md`).
 //!
 //! Each position belongs to the [`Pattern`] of the move that led to it. The bias of a pattern is the mean difference
 //! between what the visits below its positions come to and what the network said of them, each of which counts as a
@@ -31,7 +31,8 @@ impl Correction {
 
 /// Points to each side of a move that belong to its surroundings.
 const RADIUS: i16 = 2;
-/// What a point of them can be: off the board, empty, or a stone of either colour, in atari or not.
+/// How many things a point of the surroundings can be: off the board, empty, or a stone of either colour, in atari or
+/// not.
 const KINDS: u128 = 6;
 
 /// A move, the one that it answers, and what is around it before it is made.
@@ -46,7 +47,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Of the last move of a game; `None` where it answers no other.
+    /// The pattern of the last move of a game; `None` if that does not answer another move.
     pub fn of_last(game: &Game) -> Option<Self> {
         let mut latest = game.moves().rev();
         let ((color, mv), (_, answered)) = (latest.next()?, latest.next()?);
@@ -55,7 +56,7 @@ impl Pattern {
     }
 }
 
-/// What is around a point; nothing is around a pass.
+/// The surroundings of a point as a number; a pass has none.
 fn around(board: &Board, mv: GoMove) -> u128 {
     let size = board.size();
     let Some((x, y)) = size.coordinates(mv).map(|(x, y)| (i16::from(x), i16::from(y))) else { return 0 };
@@ -75,7 +76,7 @@ fn around(board: &Board, mv: GoMove) -> u128 {
 /// The place of a pattern's bias.
 pub type Place = u32;
 
-/// What a position has told of its pattern, and may take back.
+/// What a position has added to its pattern, and may take back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Told {
     /// Utility for White that the visits below it come to, more than the network said, times the weight.
@@ -94,12 +95,12 @@ struct Sums {
 /// The biases of all patterns that a search has met.
 #[derive(Debug, Default)]
 pub struct Biases {
-    /// By a number made of each pattern: of a million patterns two have the same in one of forty million searches.
+    /// By a hash of each pattern: of a million patterns two have the same hash in one of forty million searches.
     places: HashMap<u64, Place>,
     sums: Vec<Sums>,
 }
 
-/// Where all positions together count less, a bias is none.
+/// If all positions together have less weight than this, there is no bias.
 const LEAST_WEIGHT: f64 = 0.001;
 
 impl Biases {
@@ -134,7 +135,7 @@ impl Biases {
         self.tell(place, told, Told { more: left * told.more, weight: left * told.weight });
     }
 
-    /// Patterns that no position belongs to are forgotten. Gives back the new places of the others.
+    /// Forgets patterns that no position belongs to. Returns the new places of the others.
     pub fn keep(&mut self, used: impl Fn(Place) -> bool) -> HashMap<Place, Place> {
         let kept: Vec<Place> = (0..self.sums.len() as Place).filter(|place| used(*place)).collect();
         self.sums = kept.iter().map(|place| self.sums[*place as usize]).collect();

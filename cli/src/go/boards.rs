@@ -1,7 +1,7 @@
 //! What runs a network on boards of each size, made when it is first asked for.
 //!
-//! Whoever searches holds what runs its board, and nothing that is held is let go. Of the others those stay that were
-//! used last.
+//! A search holds what runs its board, and nothing that is held is dropped. Of the others, the most recently used ones
+//! stay.
 
 use crate::engine::{Facts, Service};
 use oncilla_go::Size;
@@ -31,10 +31,10 @@ pub struct Heads {
 }
 
 impl OnBoard {
-    /// For a network that has been read, on what `serve` makes to run its graph; with lines for a person.
+    /// Runs a network that has been read; `serve` makes what runs its graph, with lines for a person.
     ///
     /// # Errors
-    /// One line: a network that graphs can't express, or that of `serve`.
+    /// In one line: a network that graphs can't express, or the error of `serve`.
     pub fn new(
         model: &Model,
         size: Size,
@@ -86,8 +86,7 @@ impl Boards {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What runs boards of this size, which `make` makes where there is none. Nobody waits for that who needs another
-    /// size.
+    /// What runs boards of this size; `make` makes it if there is none. Meanwhile nobody waits who needs another size.
     ///
     /// # Errors
     /// That of `make`. Who asks the next time tries again.
@@ -97,7 +96,8 @@ impl Boards {
         make: impl FnOnce() -> Result<(OnBoard, Vec<String>), String>,
     ) -> Result<(Arc<OnBoard>, Vec<String>), String> {
         let (slot, let_go) = self.lock().slot(size);
-        // Its memory is free before more is asked for, and its threads end while nobody waits for the lock.
+        // The memory of what was dropped is free before more is asked for, and its threads end while nobody waits for
+        // the lock.
         drop(let_go);
         let _making = slot.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = slot.made.get() {

@@ -33,7 +33,7 @@ fn bytes(evaluation: &Evaluation) -> u64 {
 }
 
 impl Cache {
-    /// For so many bytes; with 0 it keeps nothing.
+    /// A cache of at most `most_bytes` bytes; with 0 it keeps nothing.
     pub fn new(most_bytes: u64) -> Self {
         Self { most_bytes, state: Mutex::default() }
     }
@@ -43,7 +43,7 @@ impl Cache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known under this key.
+    /// The evaluation under this key, if there is one.
     pub fn get(&self, key: u64) -> Option<Arc<Evaluation>> {
         let mut state = self.lock();
         let state = &mut *state;

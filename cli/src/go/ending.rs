@@ -7,7 +7,7 @@ use super::{Evaluation, Game};
 use oncilla_go::area::{Area, pass_alive};
 use oncilla_go::{Board, Button, Color, Move, PointSet, Scoring};
 
-/// From so much ownership on a point is all but surely somebody's.
+/// From this much ownership on, a point almost surely belongs to somebody.
 const SURE: f32 = 0.95;
 
 /// What a pass costs of the bonus: a little, so that a point that is nobody's is filled first.

@@ -22,20 +22,20 @@ impl Default for PolicyRules {
     }
 }
 
-/// What a network says of a position, seen by the side to move.
+/// What a network says of a position, from the view of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Of each point, row by row from the top, and of a pass, last: its probability, −1 where the move is illegal.
+    /// The probability of each point, row by row from the top, and last that of a pass; −1 for an illegal move.
     pub policy: Vec<f32>,
     /// Probability of a win.
     pub win: f32,
-    /// Of a loss.
+    /// Probability of a loss.
     pub loss: f32,
-    /// Of a game without a result. 0 where the rules know none.
+    /// Probability of a game without a result. 0 if the rules do not have such games.
     pub no_result: f32,
     /// Expected score where the network plays against itself (KataGo's `scoreSelfplay`).
     pub score_mean: f32,
-    /// Its deviation.
+    /// Standard deviation of the score.
     pub score_stdev: f32,
     /// Points that would make the game even (`scoreLead`).
     pub lead: f32,
@@ -61,7 +61,7 @@ pub(super) struct Row<'o> {
     pub ownership: &'o [f32],
 }
 
-/// What is to be known of a model.
+/// What has to be known of a model to read its outputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelFacts {
     pub version: u32,
@@ -69,7 +69,7 @@ pub(super) struct ModelFacts {
 }
 
 impl Evaluation {
-    /// From a row of outputs, for the last position of `game`. Points have been turned back already.
+    /// Reads a row of outputs for the last position of `game`. Points have been turned back already.
     pub(super) fn new(row: Row<'_>, facts: &ModelFacts, game: &Game, rules: &PolicyRules) -> Self {
         let [win, loss, no_result] = results(row.results, game);
         let Multipliers { score_mean, score_stdev, lead, variance_time, .. } = facts.multipliers;
@@ -86,7 +86,7 @@ impl Evaluation {
             loss,
             no_result,
             score_mean: mean,
-            // Not `max`: it would take what is no number, from a mean beyond all bounds, for 0.
+            // Not `max`: that would turn what is not a number (from a mean beyond all bounds) into 0.
             score_stdev: if variance < 0.0 { 0.0 } else { variance.sqrt() },
             lead: row.scores[2] * lead * counts,
             variance_time: softplus(row.scores[3]) * variance_time,
@@ -95,7 +95,8 @@ impl Evaluation {
         }
     }
 
-    /// What is no finite number here, if anything is: a network's outputs may be finite, and what is made of them not.
+    /// The name of what is not a finite number here, if anything is: even if a network's outputs are finite, what is
+    /// computed from them need not be.
     pub(super) fn not_finite(&self) -> Option<&'static str> {
         let [value_error, score_error] = self.errors.unwrap_or_default();
         let all = [
@@ -114,7 +115,7 @@ impl Evaluation {
         0.5 * (1.0 + self.win - self.loss)
     }
 
-    /// Of several evaluations of one position, seen through different symmetries, the mean; of none, nothing.
+    /// The mean of several evaluations of one position, seen through different symmetries; `None` if there are none.
     pub fn mean(all: &[Self]) -> Option<Self> {
         let (first, n) = (all.first()?, all.len() as f32);
         let mean = |of: fn(&Self) -> f32| all.iter().map(of).sum::<f32>() / n;
@@ -182,7 +183,7 @@ fn bound_pass(policy: &mut [f32], most: f32) {
     }
 }
 
-/// As KataGo reads them of each version.
+/// Reads the errors as KataGo does for each version.
 fn errors(scores: &[f32], facts: &ModelFacts) -> Option<[f32; 2]> {
     let &[_, _, _, _, value, score] = scores else { return None };
     let [of_value, of_score] = facts.multipliers.short_term_errors.unwrap_or([0.25, 30.0]);

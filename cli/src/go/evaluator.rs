@@ -68,7 +68,7 @@ struct Waiting {
 }
 
 impl Evaluator {
-    /// For a network that has been read. What runs it is made when the first position of a size comes.
+    /// An evaluator for a network that has been read. What runs it is made when the first position of a size comes.
     pub fn new(model: Model, settings: EvaluatorSettings, cache_bytes: usize) -> Self {
         Self {
             model,
@@ -93,7 +93,7 @@ impl Evaluator {
     /// Makes ready what runs the network on boards of this size, with lines for a person where that is new.
     ///
     /// # Errors
-    /// One line: a network that graphs can't express, no device.
+    /// In one line: a network that graphs can't express, or no device.
     pub fn prepare(&self, size: Size) -> Result<Vec<String>, String> {
         self.on(size).map(|(_, notes)| notes)
     }
@@ -102,12 +102,12 @@ impl Evaluator {
     /// is held.
     ///
     /// # Errors
-    /// As [`Evaluator::prepare`].
+    /// Like [`Evaluator::prepare`].
     pub fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
         self.boards.on(size, || OnBoard::new(&self.model, size, |graph| serve(&self.settings, graph)))
     }
 
-    /// The same on what a test makes to run the graph.
+    /// Like [`Evaluator::on`], with what a test makes to run the graph.
     #[cfg(test)]
     pub fn on_service(&self, size: Size, service: impl FnOnce(&Arc<Graph>) -> Service) -> Arc<OnBoard> {
         let make = || OnBoard::new(&self.model, size, |graph| Ok((service(graph), Vec::new())));
@@ -133,7 +133,7 @@ impl Evaluator {
         self.cache.counts()
     }
 
-    /// Gives it another cache, of so many bytes.
+    /// Replaces the cache by one of `bytes` bytes.
     pub fn set_cache(&mut self, bytes: usize) {
         self.cache = Cache::new(bytes as u64);
     }
@@ -181,8 +181,8 @@ impl Evaluator {
     /// Evaluates the positions of a batch, in their order, and empties it. Besides there are lines for a person.
     ///
     /// # Errors
-    /// One line: a backend that can't be made, or fails; a network that says what is no finite number, or is one for
-    /// human play and not told whose.
+    /// In one line: a backend that can't be made, or that fails; a network's output that is not a finite number; or a
+    /// network for human play without a profile.
     pub fn run(&self, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
         let Some(size) = batch.size.take() else { return Ok((Vec::new(), Vec::new())) };
         let ran = self.run_on(size, batch);
@@ -240,15 +240,15 @@ impl Evaluator {
     /// What the network says of one position.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// Like [`Evaluator::run`].
     pub fn ask(&self, game: &Game, question: &Question) -> Result<(Arc<Evaluation>, Vec<String>), String> {
         self.ask_in(&mut Batch::default(), game, question)
     }
 
-    /// The same, with a batch in which nothing waits.
+    /// Like [`Evaluator::ask`], with a batch in which nothing waits.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// Like [`Evaluator::run`].
     pub fn ask_in(
         &self,
         batch: &mut Batch,
@@ -265,7 +265,7 @@ impl Evaluator {
 }
 
 impl Batch {
-    /// From now on a device that takes unusually long is not waited for beyond this time.
+    /// Sets the time beyond which a device that takes unusually long is not waited for.
     pub fn leave_at(&mut self, time: Option<Instant>) {
         let unless = |time| Request::unless(Box::new(move || time <= Instant::now()));
         self.request = Arc::new(time.map_or_else(Request::default, unless));

@@ -1,4 +1,4 @@
-//! What a search knows of each position beside its tree: the parts of a value that the tree has no place for.
+//! What a search knows of each position besides its tree: the parts of a value for which the tree has no place.
 //!
 //! The tree is told one number for each position, its utility. Score, lead and ownership stand here, a note for each
 //! position, all of them seen by White. They are found by the moves that lead to them, as the tree's nodes are.
@@ -30,7 +30,7 @@ pub struct Note {
     pub passed: Passed,
     /// Whether White is to move.
     pub white_to_move: bool,
-    /// Where the bias of its pattern stands, if it has one, and what it has told of that.
+    /// The place of its pattern's bias, if it has one, and what the position has added to that.
     pub bias: Option<(Place, Told)>,
     /// Whose each point will be, from −1 to 1 in steps of 1/32767; empty where nobody asks for it.
     pub ownership: Box<[i16]>,
@@ -54,12 +54,12 @@ impl Default for Passed {
 }
 
 impl Passed {
-    /// Of one visit that counts so much.
+    /// The averages of one visit with this weight.
     pub fn of_one(utility: f64, weight: f32) -> Self {
         Self { utility: utility as f32, square: (utility * utility) as f32, weight }
     }
 
-    /// All utilities are so much larger.
+    /// The averages with all utilities larger by `more`.
     pub(super) fn moved_by(self, more: f64) -> Self {
         let (utility, square) = (f64::from(self.utility), f64::from(self.square));
         let moved = square + more * (2.0 * utility + more);
@@ -94,7 +94,7 @@ pub struct Averages {
 }
 
 impl Note {
-    /// Of an evaluation that counts one; `keeps_ownership` where it will be asked for.
+    /// A note of an evaluation, which counts one; `keeps_ownership` says whether that will be asked for.
     pub fn of(evaluation: &Evaluation, side: Color, utility: impl Fn(&Outlook) -> f64, keeps_ownership: bool) -> Self {
         let white = side == Color::White;
         let outlook = Outlook::of(evaluation, white);
@@ -119,7 +119,7 @@ impl Note {
         self
     }
 
-    /// Of a game that has ended like this with these points, and whose turn it would be. It counts one.
+    /// A note of a game that has ended like this, with these points; `side` would be to move. It counts one.
     pub fn of_end(
         side: Color,
         outlook: Outlook,
@@ -138,7 +138,7 @@ impl Note {
         Self { outlook, lead: outlook.score, white_to_move, ownership, ..Self::default() }.worth(utility(&outlook))
     }
 
-    /// As the mean of one visit.
+    /// The note as the mean of one visit.
     pub fn averages(&self) -> Averages {
         let Outlook { win_loss, no_result, score, stdev } = self.outlook;
         let [win_loss, no_result, score, stdev] = [win_loss, no_result, score, stdev].map(f64::from);
@@ -156,7 +156,7 @@ impl Note {
         }
     }
 
-    /// Adds what it says of each point, counted so many times. A note that says nothing of them is left out.
+    /// Adds the note's ownership of each point, with a weight. Nothing is added if the note has none.
     pub fn add_ownership(&self, weight: f64, owned: &mut Owned) {
         if self.ownership.is_empty() {
             return;
@@ -179,7 +179,7 @@ pub struct Owned {
 }
 
 impl Owned {
-    /// Of nothing yet, for so many points.
+    /// The empty sum, for a board of `points` points.
     pub fn new(points: usize) -> Self {
         Self { weight: 0.0, sums: vec![0.0; points], squares: vec![0.0; points] }
     }
@@ -195,7 +195,7 @@ impl Owned {
 }
 
 impl Averages {
-    /// Of so many such visits.
+    /// The averages of `visits` such visits.
     pub fn times(self, visits: u32) -> Self {
         let n = f64::from(visits);
         Self { weight: self.weight * n, weight_square: self.weight_square * n, ..self }
@@ -206,7 +206,7 @@ impl Averages {
         if self.weight_square > 0.0 { self.weight * self.weight / self.weight_square } else { 0.0 }
     }
 
-    /// With other visits, whose means these are, so that they count `weight` together.
+    /// The averages together with other visits, whose means are `other`, so that they count `weight` together.
     pub fn plus(self, other: &Self, weight: f64) -> Self {
         let all = self.weight + weight;
         let mean = |a: f64, b: f64| if all > 0.0 { (a * self.weight + b * weight) / all } else { 0.0 };
@@ -262,7 +262,7 @@ impl Notes {
     /// A note that there is.
     ///
     /// # Panics
-    /// If there is none there.
+    /// If there is no note there.
     pub fn get(&self, at: At) -> &Note {
         &self.all[at as usize]
     }
@@ -272,7 +272,7 @@ impl Notes {
         self.all.first().map(|note| (0, note))
     }
 
-    /// Of a move behind a position.
+    /// The note after a move from a position.
     pub fn next(&self, at: At, mv: Move) -> Option<(At, &Note)> {
         let next = *self.following.get(&(at, mv))?;
         Some((next, self.all.get(next as usize)?))
@@ -370,7 +370,7 @@ impl Notes {
         found.into_iter().collect()
     }
 
-    /// Those that get a place stay, in those places.
+    /// Keeps the notes that get a place, in these places.
     fn keep(&mut self, places: &HashMap<At, At>, free: f64) {
         let forgotten = (0..).zip(&self.all).filter(|(at, _)| !places.contains_key(at));
         forgotten.filter_map(|(_, note)| note.bias).for_each(|told| self.biases.take_back(told, free));
@@ -386,7 +386,7 @@ impl Notes {
         self.banned = self.banned.iter().filter_map(|(at, points)| Some((place(at)?, *points))).collect();
     }
 
-    /// Those of patterns that notes belong to stay.
+    /// Keeps the biases of patterns that notes belong to.
     fn keep_biases(&mut self) {
         let used: HashSet<Place> = self.all.iter().filter_map(|note| Some(note.bias?.0)).collect();
         let moved = self.biases.keep(|place| used.contains(&place));
@@ -421,13 +421,14 @@ impl Notes {
         }
     }
 
-    /// Of the position with this key.
+    /// The note of the position with this key.
     pub fn find(&self, key: u64) -> Option<&Note> {
         self.all.get(*self.by_key.get(&key)? as usize)
     }
 }
 
-/// What a map takes at most: it doubles its places when seven of eight are taken, and each has a byte of its own.
+/// The bytes that a map takes at most: it doubles its places when seven of eight are taken, and each place has another
+/// byte.
 pub(super) fn bytes_of_map<K, V>(map: &HashMap<K, V>) -> usize {
     (map.len() * 16).div_ceil(7) * (size_of::<(K, V)>() + 1)
 }
@@ -436,7 +437,7 @@ pub(super) fn bytes_of_map<K, V>(map: &HashMap<K, V>) -> usize {
 mod tests {
     use super::*;
 
-    /// What a map takes, but for the few bytes at its end.
+    /// The bytes that a map takes, except for the few at its end.
     fn taken<K, V>(map: &HashMap<K, V>) -> usize {
         map.capacity() * 8 / 7 * (size_of::<(K, V)>() + 1)
     }

@@ -40,8 +40,8 @@ impl<'m> Search<'m> {
         }
         let (utility, about) = (self.about.utility, &self.about);
         let weighing = |about: &About| (about.plan.params.weighing, about.plan.correction);
-        // Whoever goes on with the same position, as where somebody who ponders was asked something else, finds every
-        // value as it is.
+        // If the search goes on with the same position (for instance when a search in the opponent's time was asked
+        // something else), every value stays as it is.
         let is_valued = line.is_empty() && utility == before.utility && weighing(about) == weighing(before);
         if !is_valued {
             self.notes.revalue(|outlook| utility.of(outlook));
@@ -100,7 +100,8 @@ impl<'m> Search<'m> {
     }
 }
 
-/// Whether what was asked of the network below a root, and noted, is what this plan asks for so many plies further on.
+/// Whether what was asked of the network below a root, and noted, is also what this plan asks, `plies` plies further
+/// on.
 fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
     let asked = |plan: &Plan, plies| {
         let mut question = plan.question;

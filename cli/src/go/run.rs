@@ -3,16 +3,16 @@
 use super::search::{Search, Step};
 use crate::engine::Memory;
 
-/// What a visit takes of the tree at most: a node, its edges' priors and records.
+/// How many bytes of the tree a visit takes at most: a node, its edges' priors and records.
 const BYTES_A_VISIT: usize = 2048;
 
-/// What a tree is given for few visits, where there is so much.
+/// How many bytes a tree gets for few visits, if there are as many.
 const LEAST_BYTES: usize = 4 << 20;
 
-/// Memory for the tree of so many visits, which takes no more than it needs and than `most` bytes.
+/// Memory for the tree of `visits` visits: no more than it needs, and at most `most` bytes.
 ///
 /// # Errors
-/// There is none.
+/// If there is no memory.
 pub fn memory(most: usize, visits: u64) -> Result<Memory, String> {
     let needed = usize::try_from(visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
     let (memory, _) = Memory::of_at_most(most.min(needed.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
@@ -31,11 +31,12 @@ pub struct Limits {
 }
 
 impl Search<'_> {
-    /// Steps until a limit is reached, nothing is left to do or `goes_on`, which is asked before each step, says no.
-    /// The root is always evaluated: it is what there is to tell. False where it ended because its memory is full.
+    /// Takes steps until a limit is reached, nothing is left to do, or `goes_on`, which is called before each step,
+    /// returns false. The root is always evaluated, so that there is something to report. Returns false if it ended
+    /// because its memory is full.
     ///
     /// # Errors
-    /// As [`Search::step`].
+    /// Like [`Search::step`].
     pub fn run(&mut self, limits: &Limits, mut goes_on: impl FnMut(&mut Self) -> bool) -> Result<bool, String> {
         loop {
             let goes_on = goes_on(self);

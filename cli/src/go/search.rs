@@ -20,17 +20,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Which moves may be searched: whose, how many plies below the root, and which.
+/// Which moves may be searched: called with the player, the number of plies below the root, and the move.
 pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
 
 /// Moves that the network is shown with a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Those of the game, and of the search.
+    /// The moves of the game, and of the search.
     All,
-    /// Those of the search (`ignorePreRootHistory`).
+    /// Only the moves of the search (`ignorePreRootHistory`).
     BelowRoot,
-    /// None (`ignoreAllHistory`).
+    /// No moves (`ignoreAllHistory`).
     Nothing,
 }
 
@@ -61,7 +61,8 @@ pub struct Plan {
     pub root_symmetries: usize,
     /// Divides the logits of the root's moves.
     pub root_temperature: f32,
-    /// Divides them once more, and what the priors then sum to stays as it is (`wideRootNoise`).
+    /// Divides the logits of the root's moves once more; the priors are not normalised after that, but keep the sum
+    /// that they then have (`wideRootNoise`).
     pub root_flattening: f32,
     /// Whether of root moves that are mirror images of each other one alone is searched (`rootSymmetryPruning`).
     pub prunes_symmetric: bool,
@@ -102,7 +103,7 @@ impl Plan {
         params
     }
 
-    /// As whoever is to move in that position has it.
+    /// The plan as seen by the side to move in that position.
     fn seen_from(mut self, root: &Game) -> Self {
         let of_root = &mut self.question.planes.playout_doubling_advantage;
         let is_the_opponents = self.advantage_of.take().is_some_and(|side| side != root.side_to_move());
@@ -115,7 +116,7 @@ impl Plan {
 /// evaluated even if it is not full.
 const KNOWN_PER_LEAF: usize = 4;
 
-/// What a batch came to.
+/// The result of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// So many playouts.
@@ -141,13 +142,13 @@ pub struct Search<'m> {
     said: Vec<String>,
 }
 
-/// What is searched, and what follows from that.
+/// What is searched, and everything that follows from that.
 pub(super) struct About {
     pub(super) root: Arc<Game>,
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
     pub(super) utility: Utility,
-    /// Those that leave the root's position as it is.
+    /// The symmetries that leave the root's position unchanged.
     symmetries: Vec<Symmetry>,
     /// See [`ending::costs`].
     costs: Vec<f32>,
@@ -156,7 +157,8 @@ pub(super) struct About {
 }
 
 impl About {
-    /// With what the network has said of the root's position, and the score that is expected, for the side to move.
+    /// `raw` is what the network says of the root's position, and `expected` the score that is expected, for the side
+    /// to move.
     fn new(root: Arc<Game>, plan: Plan, raw: Arc<Evaluation>, expected: f32) -> Self {
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
@@ -166,7 +168,7 @@ impl About {
         Self { root, plan, raw, utility, symmetries, costs, useless }
     }
 
-    /// What a move of the root is worth to White beside what is behind it, where that has this outlook.
+    /// What a move of the root is worth to White besides the position after it, if that has this outlook.
     pub(super) fn bonus(&self, mv: GoMove, outlook: &Outlook) -> f64 {
         let cost = f64::from(self.costs[mv.index()]);
         match self.root.side_to_move() {
@@ -176,12 +178,12 @@ impl About {
         }
     }
 
-    /// Where networks say how unsure they are, and that is to count.
+    /// How uncertainty is weighed, if networks report it and it should count.
     fn uncertainty(&self) -> Option<&Uncertainty> {
         self.plan.uncertainty.as_ref().filter(|_| self.raw.errors.is_some())
     }
 
-    /// What is known of a position of which the network says this.
+    /// The note of a position of which the network says this.
     pub(super) fn note_of(&self, evaluation: &Evaluation, side: Color, keeps_ownership: bool) -> Note {
         let note = Note::of(evaluation, side, |outlook| self.utility.of(outlook), keeps_ownership);
         let uncertainty = self.plan.uncertainty.as_ref();
@@ -216,7 +218,7 @@ impl<'m> Search<'m> {
     /// Asks the network about the root's position, and begins a search in this memory.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// Like [`Evaluator::run`].
     pub fn new(evaluator: Arc<Evaluator>, memory: &'m Memory, root: Arc<Game>, plan: Plan) -> Result<Self, String> {
         let (mut batch, plan) = (Batch::default(), plan.seen_from(&root));
         let (raw, expected, said) = raw(&evaluator, &mut batch, &root, &plan)?;
@@ -240,7 +242,7 @@ impl<'m> Search<'m> {
     /// (`reuse.rs`); playouts are counted anew.
     ///
     /// # Errors
-    /// As [`Evaluator::run`]. Nothing has changed then.
+    /// Like [`Evaluator::run`]. Then nothing has changed.
     pub fn turn_to(&mut self, root: Arc<Game>, plan: Plan) -> Result<(), String> {
         let plan = plan.seen_from(&root);
         let line = self.line_to(&root, &plan);
@@ -306,13 +308,13 @@ impl<'m> Search<'m> {
         &self.about.plan
     }
 
-    /// What a move of the root is worth to White beside what is behind it, where that has these means.
+    /// What a move of the root is worth to White besides the position after it, if that has these means.
     pub fn bonus(&self, mv: GoMove, averages: &Averages) -> f64 {
         let [score, stdev] = [averages.score, averages.score_stdev()].map(|points| points as f32);
         self.about.bonus(mv, &Outlook { score, stdev, ..Outlook::default() })
     }
 
-    /// What is known beside the tree.
+    /// What is known besides the tree.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -337,11 +339,11 @@ impl<'m> Search<'m> {
         self.notes.root().map_or(0.0, |(at, note)| self.sign(at) * f64::from(note.passed.utility))
     }
 
-    /// One batch of at most `most` playouts.
+    /// Runs one batch of at most `most` playouts.
     ///
     /// # Errors
-    /// One line: the backend fails, but not [when the search has to end](Self::leave_at); or the memory is too small for
-    /// the root's moves. What was gathered is undone.
+    /// In one line: the backend fails, but not [when the search has to end](Self::leave_at); or the memory is too small
+    /// for the root's moves. What was gathered is undone.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
         if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
             return Ok(Step::NoRoom);
@@ -384,8 +386,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Takes playouts down until the batch is full. Those that wait for the network stand in `self.waiting`, in the
-    /// order of the batch.
+    /// Takes playouts down until the batch is full. Those that wait for the network are in `self.waiting`, in the order
+    /// of the batch.
     fn gather(&mut self, most: u64) -> Ended {
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
         let batch = self.about.plan.batch.clamp(1, most);
@@ -436,7 +438,7 @@ impl<'m> Search<'m> {
         // Nobody else has it yet.
         let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
-        // Where lines of moves have come together, superko may forbid one of them what it allows the other behind that
+        // If lines of moves have come together, superko may forbid one of them what it allows the other after that
         // point. The moves of a node are those of the line that came there first.
         let mut is_friendly = false;
         let mut play = |game: &mut Game, mv| {
@@ -452,10 +454,10 @@ impl<'m> Search<'m> {
             }
         }
         let game = played;
-        // What counts is what the stones are worth if somebody plays on, where dead ones may still be there and where
-        // the root is not to end the game by mistake.
+        // What counts is what the stones are worth if somebody plays on: either because dead ones may still be on the
+        // board, or because the root should not end the game by mistake.
         let is_open = is_friendly || self.about.plan.conservative_pass && event.plies() == 1;
-        // Where nobody has agreed which stones are dead, the network's word is the best there is.
+        // As long as nobody has agreed which stones are dead, the network's word is the best there is.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
         let goes_on = is_open && is_counted && game.ending() == Some(GameEnding::Passes);
         let has_ended = event.plies() > 0 && game.ending().is_some() && !goes_on;
@@ -556,7 +558,7 @@ impl<'m> Search<'m> {
         self.take_down(event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key);
-        // Where no move may be searched, the network's word is all there is.
+        // If no move may be searched, the network's word is all there is.
         let verdict =
             if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
         let mut logits = self.logits(evaluation, moves, event.plies());
@@ -570,14 +572,14 @@ impl<'m> Search<'m> {
         Ok(())
     }
 
-    /// What is known of an event's leaf goes up its line.
+    /// Brings what is known of an event's leaf up its line.
     fn bring_back(&mut self, event: &mut Event) {
         let line: Vec<Move> = event.moves().collect();
         self.core.bring_back(std::slice::from_mut(event));
         self.back_up(&line);
     }
 
-    /// Logits of the moves of a position so many plies below the root.
+    /// Logits of the moves of a position `plies` plies below the root.
     pub(super) fn logits(&self, evaluation: &Evaluation, moves: &[GoMove], plies: usize) -> Vec<f32> {
         let plan = &self.about.plan;
         let temperature = if plies == 0 { plan.root_temperature * plan.root_flattening } else { 1.0 };
@@ -585,7 +587,8 @@ impl<'m> Search<'m> {
         moves.iter().map(logit).collect()
     }
 
-    /// Of a game that is over, or can't go on. Nothing is proven by it: what counts is not only who has won.
+    /// Answers an event whose game is over, or can't go on. Nothing is proven by that: it is not only important who has
+    /// won.
     fn answer_end(&mut self, event: &mut Event, game: &Game, key: u64) -> Result<(), Refused> {
         let lead = match game.outcome() {
             Some(Outcome::WhiteLead(lead)) => Some(lead),
@@ -612,7 +615,7 @@ impl<'m> Search<'m> {
         self.enter(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
     }
 
-    /// Of a position that the notes know already, nothing needs to be known.
+    /// If the notes know the position already, `known` need not be given.
     fn take_down(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
         let keeps = self.keeps_ownership(event.plies());
         let correction = self.about.plan.correction;
@@ -630,7 +633,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Of a position so many plies below the root. Of the root's moves an answer says it, however full the notes are.
+    /// Whether the ownership of a position `plies` plies below the root is kept. An answer contains that of the root's
+    /// moves, however full the notes are.
     pub(super) fn keeps_ownership(&self, plies: usize) -> bool {
         self.about.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.about.plan.notes_bytes / 2)
     }
@@ -699,7 +703,7 @@ enum Ended {
     NoMoves,
 }
 
-/// How the network is asked about a position so many plies below the root.
+/// How the network is asked about a position `depth` plies below the root.
 fn question(plan: &Plan, depth: usize) -> Question {
     let history = match plan.history {
         Seen::All => HISTORY,
@@ -712,10 +716,10 @@ fn question(plan: &Plan, depth: usize) -> Question {
     Question { planes, ..plan.question }
 }
 
-/// What the side to move so many plies below the root is told of an advantage that the root's side has: the other side
-/// has the opposite.
+/// The advantage that the side to move is told, `depth` plies below the root, if the root's side has `of_root`: the
+/// other side has the opposite.
 pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
-    // None, be it minus zero, is one key in the cache.
+    // Zero and minus zero must be one key in the cache.
     if depth.is_multiple_of(2) { 0.0 + of_root } else { 0.0 - of_root }
 }
 

@@ -20,7 +20,7 @@ pub struct Uncertainty {
 }
 
 impl Uncertainty {
-    /// Of a position with this outlook; `None` for a network that does not say how unsure it is.
+    /// The weight of a position with this outlook; `None` for a network that does not report how unsure it is.
     pub fn weight(&self, evaluation: &Evaluation, outlook: &Outlook, utility: &Utility) -> Option<f64> {
         let unsure = utility.of_errors(outlook, evaluation.errors?);
         Some(self.coefficient / (unsure.powf(self.exponent) + self.coefficient / self.most))

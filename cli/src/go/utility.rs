@@ -1,6 +1,5 @@
-//! What a result and a score are worth to a search, as KataGo has it (`winLossUtilityFactor`,
-//! `staticScoreUtilityFactor`, `dynamicScoreUtilityFactor` and what belongs to them; Wu 2019, arXiv:1902.10565, section
-//! 3.4 and its successors).
+//! What a result and a score are worth to a search, as in KataGo (`winLossUtilityFactor`, `staticScoreUtilityFactor`,
+//! `dynamicScoreUtilityFactor` and what belongs to them; Wu 2019, arXiv:1902.10565, section 3.4 and its successors).
 //!
 //! utility = a·(win − loss) + b·no result + c·E[f(score; 0, 2)] + d·E[f(score; centre, 0.75)], where f(s; centre,
 //! scale) = 2/π · atan((s − centre) / (scale · √points)), and the score is normal with the mean and the deviation that
@@ -67,7 +66,7 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// What a network says, where White or else Black is to move.
+    /// The outlook that a network gives; `white_to_move` says whose view its evaluation has.
     pub fn of(evaluation: &Evaluation, white_to_move: bool) -> Self {
         let sign = if white_to_move { 1.0 } else { -1.0 };
         Self {
@@ -78,9 +77,9 @@ impl Outlook {
         }
     }
 
-    /// Of a game that has ended with so many points more for White; `None` without a result. Where there may be a draw
-    /// it counts as `draw_wins` games won by White: scores are taken to be half a point higher in such a part of cases,
-    /// and half a point lower in the others.
+    /// The outlook of a game that has ended with `white_lead` points more for White; `None` stands for no result. If a
+    /// draw is possible, it counts as `draw_wins` games won by White: scores are taken to be half a point higher in
+    /// such a part of cases, and half a point lower in the others.
     pub fn of_end(white_lead: Option<f32>, may_draw: bool, draw_wins: f32) -> Self {
         let Some(lead) = white_lead else { return Self { no_result: 1.0, ..Self::default() } };
         let win_loss = if lead == 0.0 { 2.0 * draw_wins - 1.0 } else { lead.signum() };
@@ -99,7 +98,7 @@ pub struct Utility {
 }
 
 impl Utility {
-    /// For a search of a position on a board of so many points whose expected score is known.
+    /// The utility in a search of a position on a board of `points` points, whose expected score is known.
     pub fn new(factors: Factors, points: usize, expected_score: f64) -> Self {
         let side = (points as f64).sqrt();
         let most = factors.centre_scale * side;
@@ -119,7 +118,7 @@ impl Utility {
             + dynamic_score * expected(self.centre, centre_scale)
     }
 
-    /// What so many points more are worth to White.
+    /// What `points` more points are worth to White.
     pub fn of_more(&self, outlook: &Outlook, points: f64) -> f64 {
         self.of(&Outlook { score: outlook.score + points as f32, ..*outlook }) - self.of(outlook)
     }

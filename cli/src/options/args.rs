@@ -18,11 +18,11 @@ use super::typed::Typed;
 pub struct Args {
     /// Values of the table's options.
     pub typed: Typed,
-    /// What is not in the table, in its order.
+    /// Arguments that are not in the table, in their order.
     pub rest: Vec<String>,
     /// Configuration files, in the order in which they were named.
     configs: Vec<String>,
-    /// Names in configuration files that mean nothing in chess, with the file that they stand in.
+    /// Names in configuration files that have no meaning in chess, with the file that they are in.
     pub unused: Vec<(String, Vec<String>)>,
 }
 
@@ -53,7 +53,7 @@ impl Args {
 /// A flag as it was written, understood.
 struct Flag {
     opt: &'static Opt,
-    /// With its dashes, for messages.
+    /// The flag with its dashes, for messages.
     spelling: String,
     /// What stood behind `=`, or follows from `--no-`.
     value: Option<String>,
@@ -64,7 +64,7 @@ fn split(args: &[String]) -> Result<Args, OptionError> {
     let mut args = args.iter().peekable();
     while let Some(arg) = args.next() {
         if arg == "--" {
-            // Behind this, nothing is a flag.
+            // After this, no argument is a flag.
             read.rest.push(arg.clone());
             read.rest.extend(args.by_ref().cloned());
             break;

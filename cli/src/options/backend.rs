@@ -42,7 +42,7 @@ pub const ONLY_LC0S: &[&str] = &[
     "recordreplay",
 ];
 
-/// Of these, the ones that are made for the host's cores.
+/// Those of them that are made for the host's cores.
 const FOR_CPUS: [&str; 5] = ["onnx-cpu", "tensorflow-cc-cpu", "mkl", "dnnl", "onednn"];
 
 /// Finds the backend of that name.
@@ -61,7 +61,7 @@ pub fn kind(name: &str) -> Option<BackendKind> {
     })
 }
 
-/// For a command that is about OpenCL devices.
+/// For a command about OpenCL devices.
 ///
 /// # Errors
 /// This backend uses none.
@@ -97,7 +97,7 @@ pub fn hints(text: &str) -> HintsFrom {
 /// `backend=cudnn-fp16,(gpu=0),(gpu=1)`. Whether a network has such a head is seen when it is read.
 ///
 /// # Errors
-/// Where the text is wrong, or what it could have been.
+/// In which place the text is wrong, or what it could have been.
 pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), String> {
     let mut devices = Vec::new();
     take(settings, &mut devices, &parse(text).map_err(|error| error.to_string())?)?;

@@ -24,7 +24,7 @@ pub enum Whose {
     KataGos,
 }
 
-/// What a line of KataGo's begins with in whose place another file is read.
+/// What a line of KataGo's begins with that is replaced by another file.
 const INCLUDE: &str = "@include";
 
 /// Reads a file; the names that are not used come back beside what is.
@@ -134,7 +134,7 @@ impl Found {
     }
 }
 
-/// By other names, through links, a file could include itself for ever.
+/// Through links, a file could include itself for ever under different names.
 const MOST_WITHIN: usize = 20;
 
 /// A file that is named twice is read twice: where each names the next one so, twenty of them would be a million.
@@ -199,7 +199,7 @@ fn find(line: &str) -> Vec<(&'static Opt, Option<String>)> {
     katago::settings(name.trim(), value.trim()).into_iter().map(|(opt, value)| (opt, Some(value))).collect()
 }
 
-/// The name that is given a value, if it is a word as KataGo's names are.
+/// The name that the line gives a value to, if it has the form of KataGo's names.
 fn theirs(line: &str) -> Option<&str> {
     let (name, _) = line.split_once('=')?;
     let name = name.trim();

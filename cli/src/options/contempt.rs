@@ -7,7 +7,7 @@ use crate::text::quoted;
 /// then the last number without a name counts, and before that `rating_advantage` (`UCI_RatingAdv`).
 ///
 /// # Errors
-/// One line on the first entry that is no such thing, behind the one that decides as well.
+/// In one line: the first entry that has not the right form, even if it comes after the one that decides.
 pub fn elo_of(list: &str, opponent: &str, rating_advantage: f64) -> Result<f64, String> {
     let mut elo = rating_advantage;
     let mut decided = false;

@@ -12,7 +12,7 @@ pub const COMMANDS: [&str; 2] = ["analysis", "gtp"];
 
 /// How a value of KataGo's is written here.
 enum Value {
-    /// As it is.
+    /// The value is taken as it is.
     Same,
     /// Always so, whatever the value.
     Fixed(&'static str),
@@ -103,8 +103,8 @@ pub fn is_name(name: &str) -> bool {
     NAMES.iter().any(|(theirs, _)| *theirs == name)
 }
 
-/// The options that `name` with this `value` sets, and to what: the one of that flag or of that name in UCI, or those
-/// that stand for that name of KataGo's. None where there is no such name.
+/// The options that `name` with this `value` sets, and to what: the one with that flag or that name in UCI, or those
+/// that stand for that name of KataGo's. Empty if there is no such name.
 pub fn settings(name: &str, value: &str) -> Vec<(&'static Opt, String)> {
     if let Some(opt) = table::by_flag(name).or_else(|| table::by_name(name)) {
         return vec![(opt, value.to_string())];

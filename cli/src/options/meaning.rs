@@ -38,7 +38,7 @@ pub struct Output {
     pub show_statistics: bool,
 }
 
-/// Who the numbers of an analysis are good for.
+/// From whose view the numbers of an analysis are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Perspective {
     /// The side to move in the position that is analysed.
@@ -79,7 +79,7 @@ pub struct Analysis {
     pub line_mb: usize,
 }
 
-/// All options together.
+/// The meaning of all options together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
     /// What the engine is told.

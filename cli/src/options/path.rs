@@ -9,14 +9,14 @@ pub fn unquoted(name: &str) -> &str {
     inner.filter(|_| !Path::new(name).exists()).unwrap_or(name)
 }
 
-/// Where a file is. What is not in the working directory may lie beside the program: a GUI starts an engine in a folder
-/// that it has chosen.
+/// The path of a file. A file that is not in the working directory may be beside the program: a GUI starts an engine in
+/// a folder of its own choice.
 pub fn found(name: &str) -> PathBuf {
     let program = std::env::current_exe().ok();
     found_in(program.as_deref().and_then(Path::parent), name)
 }
 
-/// Where nothing is, the name stays as it was: messages say it so.
+/// If there is no such file, the name stays as it was, so that messages show it.
 fn found_in(folder: Option<&Path>, name: &str) -> PathBuf {
     let beside = folder.map(|folder| folder.join(name)).filter(|beside| beside.is_file());
     beside.filter(|_| !Path::new(name).exists()).unwrap_or_else(|| name.into())

@@ -31,7 +31,7 @@ pub struct List {
 pub struct Item {
     /// What stands before `=` or `(`.
     pub name: String,
-    /// Where it stands: bytes from the start of the text.
+    /// The place of the value: bytes from the start of the text.
     pub offset: usize,
     /// What it names.
     pub content: Content,
@@ -61,7 +61,7 @@ impl fmt::Display for Content {
     }
 }
 
-/// Where a text went wrong.
+/// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubOptionError {
     /// Bytes from the start of the text.

@@ -58,7 +58,7 @@ pub static OPTIONS: &[Group] = &[
     Group { title: "Analysis (oncilla analysis)", options: ANALYSIS },
 ];
 
-/// All rows, in order.
+/// All rows of the table, in order.
 pub fn all() -> impl Iterator<Item = &'static Opt> {
     OPTIONS.iter().flat_map(|group| group.options)
 }

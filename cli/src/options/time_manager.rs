@@ -11,7 +11,7 @@ use crate::text::quoted;
 /// Reads `smooth(…)`, `legacy(…)`, `alphazero(…)` or `simple(…)`.
 ///
 /// # Errors
-/// One line that says where and what: syntax, another manager, an unknown parameter, a value out of its range.
+/// In one line, where and what is wrong: syntax, another manager, an unknown parameter, or a value out of its range.
 pub fn read(text: &str) -> Result<ManagerParams, String> {
     manager(text).map_err(|error| error.to_string())
 }
@@ -47,7 +47,7 @@ fn smooth(parameters: &List) -> Result<SmoothParams, SubOptionError> {
     let mut estimators = None;
     for item in &parameters.items {
         if let Some(which) = item.name.strip_prefix("mle-") {
-            // Who names an estimator wants no other one.
+            // A user who names an estimator wants no other one.
             let chosen = estimators.get_or_insert(MovesLeftEstimator::by_number(params.moves_left.legacy));
             estimator(which, item, chosen)?;
             params.moves_left = *chosen;

@@ -98,11 +98,11 @@ impl Typed {
         })
     }
 
-    /// As [`Typed::set`], for an option that a name of KataGo's stands for, perhaps its own: what Go makes of the name
-    /// is then not what the option says, whose range is that of chess.
+    /// Like [`Typed::set`], for an option that a name of KataGo's stands for, which may be that name itself: in Go, the
+    /// name then has another meaning than the option, whose range is that of chess.
     ///
     /// # Errors
-    /// As [`Typed::set`].
+    /// Like [`Typed::set`].
     pub fn set_for(&mut self, opt: &'static Opt, name: &str, text: &str) -> Result<Change, OptionError> {
         let change = self.set(opt, name, text)?;
         if katago::is_name(name) {
@@ -116,11 +116,11 @@ impl Typed {
         table::by_flag(flag).is_some_and(|opt| self.has(opt) && !self.by_katagos.contains(opt.key()))
     }
 
-    /// As [`Typed::set`], for `setoption`. A GUI may send all that is listed: the default that it has under one name of
-    /// an option does not undo what was set under the other.
+    /// Like [`Typed::set`], for `setoption`. A GUI may send all that is listed: the default that an option has under
+    /// one name does not undo what was set under the other.
     ///
     /// # Errors
-    /// As [`Typed::set`].
+    /// Like [`Typed::set`].
     pub fn set_by_name(&mut self, opt: &'static Opt, name: &str, text: &str) -> Result<Change, OptionError> {
         let is_alias = opt.alias.is_some_and(|alias| alias.eq_ignore_ascii_case(name));
         let by_the_other = self.by_alias.get(opt.key()).is_some_and(|by_alias| *by_alias != is_alias);
@@ -164,7 +164,7 @@ impl Typed {
     /// What it all means.
     ///
     /// # Errors
-    /// One line. No value that [`Typed::set`] has accepted gives one today.
+    /// In one line. No value that [`Typed::set`] accepts gives an error at present.
     pub fn meaning(&self) -> Result<Meaning, String> {
         let mut draft = Draft::new();
         for opt in table::all() {

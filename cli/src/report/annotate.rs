@@ -16,7 +16,7 @@ const LINE: usize = 8;
 /// it leads to. A bad move gets its sign and the better line.
 ///
 /// # Errors
-/// As the output.
+/// The errors of the output.
 pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io::Result<()> {
     for (name, value) in game.tags.iter().filter(|(name, _)| name != "Annotator") {
         writeln!(output, "[{name} \"{}\"]", escaped(value))?;
@@ -32,7 +32,7 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
     let first_ply = game.start().ply() as usize;
     for (turn, (played, judged)) in game.moves.iter().zip(&judgement.moves).enumerate() {
         let ply = first_ply + turn;
-        // Behind a comment Black's moves need their number too.
+        // After a comment Black's moves need their number, too.
         text.word(&number(ply))?;
         text.word(&judged.san)?;
         let own = judged.mark.map(|mark| mark.nag());
@@ -62,7 +62,7 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
     write!(text.output, "\n\n")
 }
 
-/// Those that the game has already, and us.
+/// The annotators that the game already has, and us.
 fn annotators(game: &Game) -> String {
     const OURS: &str = concat!("Oncilla ", env!("CARGO_PKG_VERSION"));
     match game.tag("Annotator").map(str::trim) {

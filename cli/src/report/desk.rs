@@ -52,7 +52,7 @@ impl Desk {
     /// Loads the network and starts the search threads.
     ///
     /// # Errors
-    /// As [`Pool::start`].
+    /// Like [`Pool::start`].
     pub fn open(typed: Typed, meaning: &Meaning) -> Result<Self, String> {
         let (says, heard) = channel();
         let pool = Pool::start(typed, meaning, Output::to(says))?;

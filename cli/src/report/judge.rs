@@ -51,7 +51,7 @@ struct MoveInfo {
     pv: Vec<String>,
 }
 
-/// What a position is worth, seen from White.
+/// What a position is worth, from White's view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Position {
     /// The position.
@@ -62,17 +62,17 @@ pub struct Position {
     pub winrate: f64,
     /// Win, draw, loss.
     pub wdl: [f64; 3],
-    /// In hundredths of a pawn, as `ScoreType` says.
+    /// The value in hundredths of a pawn, as `ScoreType` says.
     pub cp: i32,
-    /// A mate in so many moves; negative if Black mates.
+    /// A mate in this many moves; negative if Black mates.
     pub mate: Option<i32>,
-    /// Plies to the end of the game, if the network estimates them.
+    /// Plies until the end of the game, if the network estimates them.
     pub moves_left: Option<f64>,
     /// Visits that this rests on.
     pub visits: u64,
     /// The line to play, in algebraic notation; empty where the game is over.
     pub line: Vec<String>,
-    /// Its first move.
+    /// The first move of the line.
     pub best: Option<Move>,
 }
 
@@ -135,7 +135,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// In words.
+    /// The mark in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Inaccuracy => "inaccuracy",
@@ -144,7 +144,7 @@ impl Mark {
         }
     }
 
-    /// As a numeric annotation glyph.
+    /// The mark as a numeric annotation glyph.
     pub fn nag(self) -> u8 {
         match self {
             Self::Inaccuracy => 6,
@@ -157,32 +157,32 @@ impl Mark {
 /// What became of a move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// In algebraic notation.
+    /// The move in algebraic notation.
     pub san: String,
     /// The move.
     pub mv: Move,
-    /// Who played it.
+    /// Who played the move.
     pub mover: Color,
     /// Expected score that it gave away.
     pub loss: f64,
-    /// If that is much.
+    /// The mark, if the move loses much.
     pub mark: Option<Mark>,
 }
 
 /// A game with all that was found.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// One more than there are moves.
+    /// The positions: one more than there are moves.
     pub positions: Vec<Position>,
     /// The moves.
     pub moves: Vec<Judged>,
 }
 
 impl Judgement {
-    /// Of a game, by the answers to all its positions in their order.
+    /// Judges a game by the answers to all its positions, in their order.
     ///
     /// # Errors
-    /// As [`Position::new`].
+    /// Like [`Position::new`].
     pub fn new(game: &Game, answers: &[Answer]) -> Result<Self, String> {
         let mut history = game.start();
         let mut positions = Vec::with_capacity(answers.len());

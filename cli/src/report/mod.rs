@@ -69,13 +69,13 @@ impl Question {
         Ok((Box::new(BufReader::new(file)), Some(size)))
     }
 
-    /// Its name without its folder.
+    /// The file's name without its folder.
     fn title(&self) -> String {
         let name = self.file.as_deref().and_then(|name| Path::new(name).file_name());
         name.map_or_else(|| "standard input".to_string(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// A name that is none would make files that nobody sees.
+    /// Refuses a name that would make files which nobody sees.
     fn check_out(&self) -> Result<(), String> {
         match self.out.as_deref() {
             Some(out) if out.is_empty() || out.ends_with(std::path::is_separator) => {
@@ -117,7 +117,7 @@ fn without<'n>(name: &'n str, ending: &str) -> &'n str {
 /// Makes the report, and says on `console` which files it is in.
 ///
 /// # Errors
-/// One line: a file can't be read or written, no network, no game in the file.
+/// In one line: a file that can't be read or written, no network, or no game in the file.
 pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(), String> {
     see_from_white(&mut typed)?;
     let by_time_alone = limit_by_time_alone(&mut typed)?;
@@ -170,8 +170,8 @@ fn see_from_white(typed: &mut Typed) -> Result<(), String> {
     typed.set(opt, opt.flag, "WHITE").map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Where a time is given and nobody has said how many visits, the default number of visits ends no search. Whether that
-/// is so.
+/// If a time is given and nobody has set the number of visits, removes the limit that the default number of visits
+/// sets. Returns whether it did.
 fn limit_by_time_alone(typed: &mut Typed) -> Result<bool, String> {
     let Some(visits) = table::by_flag("max-visits").filter(|visits| !typed.has(visits)) else { return Ok(false) };
     if typed.meaning()?.analysis.max_time == 0.0 {

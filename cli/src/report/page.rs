@@ -1,4 +1,4 @@
-//! One page of HTML with all games, their data and what draws them in it: nothing is loaded from anywhere.
+//! A single HTML page with all games, their data and what draws them: nothing is loaded from elsewhere.
 //!
 //! The games' data are JSON in the page, one element each, written as the games come; the page's script draws a game
 //! when it is opened. So a file with thousands of games needs memory for one of them here.
@@ -28,7 +28,7 @@ pub struct Heading {
 /// Writes the page's beginning.
 ///
 /// # Errors
-/// As the output.
+/// The errors of the output.
 pub fn begin(output: &mut impl Write, heading: &Heading) -> io::Result<()> {
     let (title, engine) = (escaped(&heading.title), escaped(&heading.engine));
     write!(
@@ -44,7 +44,7 @@ pub fn begin(output: &mut impl Write, heading: &Heading) -> io::Result<()> {
 /// Writes a game.
 ///
 /// # Errors
-/// As the output.
+/// The errors of the output.
 pub fn game(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io::Result<()> {
     let moves = judgement.moves.iter().enumerate().map(|(turn, judged)| {
         let [from, to] = squares(judged.mv);
@@ -71,7 +71,7 @@ pub fn game(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io::
 /// Writes the page's end; `skipped` are lines about games that could not be read.
 ///
 /// # Errors
-/// As the output.
+/// The errors of the output.
 pub fn end(output: &mut impl Write, skipped: &[String]) -> io::Result<()> {
     writeln!(output, "</main>")?;
     if !skipped.is_empty() {

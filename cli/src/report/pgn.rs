@@ -21,23 +21,23 @@ const LONGEST_LINE: usize = 1 << 20;
 const LONGEST_GAME: usize = 8 << 20;
 
 /// The most plies of a game: with seventy-five moves between two captures or moves of pawns there are less than 18,000.
-/// The answers to all its positions are in memory at a time.
+/// The answers to all its positions are in memory at the same time.
 const MOST_PLIES: usize = 20_000;
 
 /// A game.
 #[derive(Clone, Debug)]
 pub struct Game {
-    /// Its place in the file, from 1.
+    /// The game's number in the file, from 1.
     pub number: usize,
-    /// Its tags, in their order.
+    /// The game's tags, in their order.
     pub tags: Vec<(String, String)>,
     /// Before the first move.
     pub comments: Vec<String>,
     /// The main line.
     pub moves: Vec<Played>,
-    /// `1-0`, `0-1`, `1/2-1/2` or `*`: behind the moves, else by the tag.
+    /// `1-0`, `0-1`, `1/2-1/2` or `*`: the one after the moves, otherwise that of the tag.
     pub result: String,
-    /// By the rules of Chess960.
+    /// Whether it is played by the rules of Chess960.
     pub chess960: bool,
 }
 
@@ -66,16 +66,16 @@ pub struct Played {
     pub mv: Move,
     /// Numeric annotation glyphs.
     pub nags: Vec<u8>,
-    /// Without their braces.
+    /// The comments without their braces.
     pub comments: Vec<String>,
-    /// As they were written, without the outer parentheses.
+    /// The variations as they were written, without the outer parentheses.
     pub variations: Vec<String>,
 }
 
 /// A game that was passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its place in the file, from 1.
+    /// The game's number in the file, from 1.
     pub number: usize,
     /// The line of the file that it begins in, from 1.
     pub line: usize,
@@ -109,7 +109,7 @@ impl<R: BufRead> Reader<R> {
     /// The next game, or why it was passed over; `None` at the end.
     ///
     /// # Errors
-    /// As the input.
+    /// The errors of the input.
     pub fn next_game(&mut self) -> io::Result<Option<Result<Game, Skipped>>> {
         let mut raw = Raw::default();
         let mut begins_in = self.line + 1;
@@ -166,7 +166,7 @@ impl<R: BufRead> Reader<R> {
 /// what was read of it is not copied, nor looked through again.
 struct Line {
     text: String,
-    /// Where what is left of it begins.
+    /// Where the rest of the line begins.
     at: usize,
     /// A value in quotes was found to have no end. Then none behind it has one either: where they begin the first has
     /// been looked through in the same steps.
@@ -178,7 +178,7 @@ impl Line {
         Self { text: text.into(), at: 0, has_no_end: Cell::new(false) }
     }
 
-    /// What is left.
+    /// The rest of the line.
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }

@@ -26,7 +26,7 @@ pub struct Move {
     /// Pieces on the board.
     #[serde(default)]
     pub pieces: Option<u32>,
-    /// Plies to the end of the game as the network expects them.
+    /// Plies until the end of the game, as the network expects them.
     #[serde(default)]
     pub network_plies: Option<f64>,
 }
@@ -66,7 +66,7 @@ const KNOWN: [&str; 14] = [
 /// Reads a file. Empty lines don't count.
 ///
 /// # Errors
-/// One line that names the file, the line and what is wrong with it.
+/// In one line that names the file, the line and what is wrong with it.
 pub fn read(path: &Path) -> Result<Vec<Played>, String> {
     let text = utf16::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let lines = line::without_mark(&text).lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -76,7 +76,7 @@ pub fn read(path: &Path) -> Result<Vec<Played>, String> {
 fn row(line: &str) -> Result<Played, String> {
     let object: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(line).map_err(|error| error.to_string())?;
-    // A misspelt name would be a default without a word.
+    // A misspelt name would silently mean the default.
     if let Some(unknown) = object.keys().find(|name| !KNOWN.contains(&name.as_str())) {
         let known = "base, inc, ply, reused, movestogo, pieces, network_plies, used, nodes";
         return Err(format!("expected one of {known}, got {}", crate::text::quoted(unknown)));

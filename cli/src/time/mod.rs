@@ -27,7 +27,7 @@ pub struct Question {
 /// Answers a question.
 ///
 /// # Errors
-/// One line: nothing was asked, the history can't be read, or a parameter is out of its range.
+/// In one line: nothing was asked, the history can't be read, or a parameter is out of its range.
 pub fn print(console: &Console, settings: &Settings, question: &Question) -> Result<(), String> {
     let history = question.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
     if question.asked.is_none() && question.history.is_none() {
@@ -79,7 +79,7 @@ struct Game<'m> {
     manager: &'m mut Manager,
     name: &'static str,
     overhead_ms: f64,
-    /// Of the next move, unless it says another.
+    /// The ply of the next move, unless that one gives another.
     ply: u32,
 }
 

@@ -13,7 +13,7 @@ pub struct Explained {
     pub ply: u32,
     /// Every number on the way to the budget.
     pub numbers: Numbers,
-    /// Of a move that was played: time used, nodes added, and what was learnt from it.
+    /// For a move that was played: the time used, the nodes added, and what was learnt from it.
     pub played: Option<(f64, u64, Numbers)>,
 }
 
@@ -44,7 +44,7 @@ impl Serialize for Explained {
 }
 
 impl Explained {
-    /// One JSON object in one line.
+    /// One JSON object on one line.
     pub fn to_json(&self) -> String {
         // Names are texts and numbers are finite: nothing here can fail.
         serde_json::to_string(self).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Lines of input, understood.
 //!
 //! As the specification asks, unknown words before a command are skipped, and so are unknown words within `go`, with a
-//! note; a `go` of nothing else looks at one node. A value that is missing or no number does not make the whole `go`
+//! note; a `go` of nothing else looks at one node. A value that is missing or not a number does not make the whole `go`
 //! fail: whoever sent it waits for a `bestmove`.
 
 use std::fmt;
@@ -267,7 +267,7 @@ pub struct GoWords<'l> {
     pub notes: Vec<String>,
 }
 
-/// Words that end a list of moves, and that no number is made of.
+/// Words that end a list of moves, and that are not numbers.
 const KEYWORDS: [&str; 12] = [
     "searchmoves",
     "ponder",
@@ -295,7 +295,7 @@ impl<'l> GoWords<'l> {
         }
         if !unknown.is_empty() {
             let mut note = format!("go: skipped, not known: {}", quoted(&unknown.join(" ")));
-            // Who sends `go perft 3` does not wait for ever, and who waits for a move gets one.
+            // A user who sends `go perft 3` must not wait for ever, and one who waits for a move must get it.
             if go == Self::default() {
                 go.nodes = Some(1);
                 note.push_str("; taken as nodes 1");
@@ -305,7 +305,7 @@ impl<'l> GoWords<'l> {
         go
     }
 
-    /// False for a word that is no keyword.
+    /// Returns false for a word that is not a keyword.
     fn take(&mut self, keyword: &'l str, words: &mut Peekable<SplitAsciiWhitespace<'l>>) -> bool {
         match keyword {
             "infinite" => self.infinite = true,
@@ -330,8 +330,8 @@ impl<'l> GoWords<'l> {
         true
     }
 
-    /// The number after a keyword; numbers that 64 bits can't hold are the nearest that they can. Where there is none,
-    /// `least` is taken, so that the search ends soon instead of never.
+    /// The number after a keyword; a number that 64 bits can't hold becomes the nearest one that they can. If there is
+    /// no number, `least` is taken, so that the search ends soon instead of never.
     fn number(&mut self, keyword: &str, words: &mut Peekable<SplitAsciiWhitespace<'l>>, least: i64) -> i64 {
         let word = words.next_if(|word| !KEYWORDS.contains(word));
         match word.and_then(read_number) {

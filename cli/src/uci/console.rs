@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::system;
 
-/// The log file that is none, by Lc0's name for it.
+/// Lc0's name for a log that is not a file.
 const STDERR: &str = "<stderr>";
 
 /// Writes whole lines, each at once, from any thread.

@@ -41,7 +41,7 @@ pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<I
 #[derive(Debug, Default)]
 pub struct Kept {
     inputs: VecDeque<Input>,
-    /// Of all lines.
+    /// The bytes of all lines.
     bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a search says, as UCI lines.
+//! Reports on a search, as UCI lines.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// For a search from `root` with these settings.
+    /// Reports on a search from `root` with these settings.
     pub fn new(console: Arc<Console>, root: Board, output: Output, settings: &Settings) -> Self {
         let for_white = settings.white_draw_score;
         let draw_score = if root.side_to_move() == Color::White { for_white } else { -for_white };
@@ -47,7 +47,7 @@ impl Report {
         info.lines.iter().enumerate().map(|(index, line)| self.info_line(info, line, number(index))).collect()
     }
 
-    /// The fields stand in Lc0's order.
+    /// The line of an `info`. Its fields are in Lc0's order.
     fn info_line(&self, info: &Info, line: &Line, multi_pv: Option<usize>) -> String {
         let nodes = if self.output.per_pv_counters { line.nodes } else { info.nodes };
         let score = match line.mate {

@@ -110,7 +110,7 @@ impl End {
 enum Next {
     GoOn,
     Quit,
-    /// The same, without waiting for what the engine is at.
+    /// The same, without waiting for what the engine is doing.
     Leave,
 }
 
@@ -303,7 +303,7 @@ impl Session {
         let report = Report::new(Arc::clone(&self.console), board, *output, settings);
         if let Err(error) = self.engine.go(go, Box::new(report)) {
             self.console.note(&error);
-            // Whoever said go waits for this word.
+            // The sender of `go` waits for this word.
             self.console.say("bestmove (none)");
         }
         Next::GoOn

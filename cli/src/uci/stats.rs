@@ -39,7 +39,7 @@ fn write(out: &mut String, stats: &MoveStats, mv: &str) -> std::fmt::Result {
     Ok(())
 }
 
-/// What is proven: the result, or that it is no loss, or no win.
+/// What is proven: the result, or only that it is not a loss, or not a win.
 fn proof(bounds: Bounds) -> &'static str {
     match (bounds.lower, bounds.upper) {
         (lower, upper) if lower == upper => "(T) ",

@@ -1,4 +1,4 @@
-//! Playouts under way: gather, answer, bring back.
+//! Playouts under way: gathers, answers and brings them back.
 
 use crate::handle::{Handle, alone, changed, input, output, outputs, place, shared};
 use crate::search::OncillaSearch;
@@ -15,17 +15,17 @@ use oncilla_core::tree::Tree;
 pub const ONCILLA_POSITION: u32 = 0;
 /// `OncillaAnswer.verdict`: the game ends here by the rules.
 pub const ONCILLA_ENDED: u32 = 1;
-/// `OncillaAnswer.verdict`: the result is known by an endgame tablebase.
+/// `OncillaAnswer.verdict`: the result is known from an endgame tablebase.
 pub const ONCILLA_TABLEBASE: u32 = 2;
 /// `OncillaAnswer.verdict`: the second occurrence of a position that first occurred in the tree, taken for a draw; `m`
-/// is the plies of the cycle.
+/// is the length of the cycle in plies.
 pub const ONCILLA_TWO_FOLD: u32 = 3;
 
 /// Plies that an event has room for, unless ONCILLA_PLIES in the environment of the library's build said otherwise.
 pub const ONCILLA_DEFAULT_PLIES: usize = 128;
-/// Bytes that an event takes beside its path, at most: for ONCILLA_EVENT_BYTES.
+/// Bytes that an event takes beside its path, at most; used by ONCILLA_EVENT_BYTES.
 pub const ONCILLA_EVENT_OVERHEAD: usize = 128;
-/// Bytes of each ply of a path.
+/// Bytes that each ply of a path takes.
 pub const ONCILLA_PLY_BYTES: usize = 16;
 
 const _: () = assert!(size_of::<OncillaEvent>() <= ONCILLA_EVENT_OVERHEAD + ONCILLA_PLY_BYTES * PLIES);
@@ -46,14 +46,14 @@ const fn plies(text: &[u8]) -> usize {
     sum
 }
 
-/// A playout under way: the path from the root to a leaf. It lies in memory of the host's, and is used again from
-/// playout to playout.
+/// A playout under way: the path from the root to a leaf. It is in the host's memory, and is reused from playout to
+/// playout.
 #[repr(C, align(8))]
 pub struct OncillaEvent {
     mark: u32,
-    /// True while an array that it stands in is in use.
+    /// True while an array of events that it is in is in use.
     listed: bool,
-    /// The search that it was gathered from last.
+    /// The number of the search that it was gathered from last.
     search: Option<u32>,
     event: Event<PLIES>,
 }
@@ -64,7 +64,7 @@ unsafe impl Handle for OncillaEvent {
 }
 
 impl OncillaEvent {
-    /// An event that is not under way is nobody's.
+    /// An event that is not under way belongs to no search.
     fn must_be_of(&self, search: &OncillaSearch) -> Outcome {
         match self.search {
             Some(number) if number != search.number && self.event.is_under_way() => {
@@ -85,7 +85,7 @@ impl OncillaEvent {
     }
 }
 
-/// An element of an array of events, once it is known that they are events and that none stands there twice.
+/// An element of an array of events, once all its elements are known to be events, and to be different ones.
 #[repr(transparent)]
 struct Lent(NonNull<OncillaEvent>);
 
@@ -109,10 +109,11 @@ impl BorrowMut<Event<PLIES>> for Lent {
     }
 }
 
-/// Calls `run` with the host's events, if all of them are such, and no two are the same.
+/// Calls `run` with the host's events, if all of them are events, and no two are the same.
 ///
 /// # Safety
-/// `events` is NULL, or leads to `count` pointers, each of which is NULL or leads to an event; nobody else uses either.
+/// `events` is NULL, or leads to `count` pointers, each of which is NULL or leads to an event; nobody else uses the
+/// pointers or the events.
 unsafe fn with_events(
     events: *mut *mut OncillaEvent,
     count: usize,
@@ -156,16 +157,16 @@ unsafe fn with_events(
 #[allow(clippy::enum_variant_names, reason = "C has no other names than these")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OncillaMet {
-    /// A node that nobody has evaluated: oncilla_settle or oncilla_answer it.
+    /// A node that nobody has evaluated: call oncilla_settle or oncilla_answer.
     OncillaLeaf = 0,
-    /// A node whose value is known already: oncilla_bring_back, there is nothing to answer.
+    /// A node whose value is known already: call oncilla_bring_back, for there is nothing to answer.
     OncillaKnown = 1,
-    /// A node that another playout is evaluating: oncilla_cancel it once that one's answer is in.
+    /// A node that another playout is evaluating: call oncilla_cancel for this one once the other's answer is in.
     OncillaCollision = 2,
-    /// No room for another node: oncilla_recycle, then gather again. If it freed 0, answer and bring back what is in
-    /// flight, and try again; with nothing in flight the search can't go on.
+    /// There is no room for another node: call oncilla_recycle, then gather again. If it freed 0 nodes, answer and
+    /// bring back the events in flight, and try again; with nothing in flight the search can't go on.
     OncillaFull = 3,
-    /// The game has ended at the root, no move may be searched there, or it has 4,000,000,000 visits.
+    /// The game has ended at the root, no move may be searched there, or the root has 4,000,000,000 visits.
     OncillaNoMoves = 4,
 }
 
@@ -185,24 +186,25 @@ impl From<Gathered> for OncillaMet {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaAnswer {
-    /// The position's key. A tree does not need it; a graph joins positions by it. Equal keys mean equal legal moves
-    /// and equal results, here and after whatever is played from here on: where what went before forbids a move or ends
-    /// the game, mix a digest of it into the key, such as the moves since the last one that can't be taken back and
-    /// what they repeated. Otherwise what is proven after one way, such as a draw by repetition, is taken for proven
-    /// after the others. And no line of moves may come by a key twice: where a game can come back to where it was, such
-    /// a digest tells the two apart, and where neither results nor legal moves depend on what went before, the plies
-    /// from the start of the game do. Otherwise the graph has a cycle: values and proofs go round in it, its nodes are
-    /// never freed, and two threads may wait for each other for ever. A key of the leaf's own path is not joined; a
-    /// cycle that two paths make together is not seen.
+    /// The position's key. A tree does not need it; a graph joins positions that have the same key. Equal keys mean
+    /// equal legal moves and equal results, both here and after whatever is played from here on: if the moves that led
+    /// here can forbid a move or end the game, mix a digest of them into the key, such as the moves since the last one
+    /// that can't be taken back and the positions that they repeated. Otherwise what is proven on one path, such as a
+    /// draw by repetition, is taken for proven on the others. Besides, no line of moves may contain the same key twice:
+    /// if a game can return to an earlier position, such a digest tells the two occurrences apart; if neither results
+    /// nor legal moves depend on earlier moves, the number of plies since the start of the game does. Otherwise the
+    /// graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for
+    /// each other for ever. A leaf whose key is on its own path is not joined; a cycle that two paths make together is
+    /// not seen.
     pub key: u64,
     /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
     pub verdict: u32,
-    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. Of ONCILLA_ENDED and
-    /// ONCILLA_TABLEBASE it is -1, 0 or 1, of ONCILLA_TWO_FOLD 0: ONCILLA_BAD_NUMBER else. Of ONCILLA_POSITION any
-    /// number will do for this and the others: one that is out of its range counts as the nearest in it, and what is no
-    /// number as 0.
+    /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. With ONCILLA_ENDED and
+    /// ONCILLA_TABLEBASE it has to be -1, 0 or 1, with ONCILLA_TWO_FOLD 0: anything else is ONCILLA_BAD_NUMBER. With
+    /// ONCILLA_POSITION any number will do, for this field and for d and m: one that is out of its range counts as the
+    /// nearest one in it, and one that is not a number as 0.
     pub wl: f32,
-    /// The probability of a draw, in [0, 1]. Of the other verdicts the result says it.
+    /// The probability of a draw, in [0, 1]. With the other verdicts it follows from the result.
     pub d: f32,
     /// Plies until the end of the game, at least 0.
     pub m: f32,
@@ -228,19 +230,19 @@ impl OncillaAnswer {
     }
 }
 
-/// Bytes of memory that an event takes.
+/// How many bytes of memory an event takes.
 #[unsafe(no_mangle)]
 pub extern "C" fn oncilla_event_size() -> usize {
     size_of::<OncillaEvent>() + crate::handle::padding::<OncillaEvent>()
 }
 
-/// The longest path of an event. A playout that gets so deep ends there.
+/// The longest path of an event, in plies. A playout that gets so deep ends there.
 #[unsafe(no_mangle)]
 pub extern "C" fn oncilla_max_plies() -> usize {
     PLIES
 }
 
-/// Makes an event that no playout uses yet in `memory`. It may be used with any search, one after the other: see
+/// Makes an event in `memory`, which no playout uses yet. It may be used with one search after the other: see
 /// oncilla_search_end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_new(
@@ -263,7 +265,7 @@ pub unsafe extern "C" fn oncilla_event_new(
 }
 
 /// Takes `count` playouts from the root to leaves, counting a visit in flight along their edges; oncilla_event_met says
-/// what each met. ONCILLA_IN_FLIGHT or ONCILLA_OTHER_SEARCH: one of them is under way already.
+/// what each met. Returns ONCILLA_IN_FLIGHT or ONCILLA_OTHER_SEARCH if one of the events is under way already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_gather(
     search: *const OncillaSearch,
@@ -283,7 +285,8 @@ pub unsafe extern "C" fn oncilla_gather(
     })
 }
 
-/// What the playout met when it was last gathered: ONCILLA_LEAF and so on. ONCILLA_STALE before that.
+/// `met` gets what the playout met when it was last gathered: ONCILLA_LEAF and so on. Returns ONCILLA_STALE if the
+/// event was not gathered yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_met(event: *const OncillaEvent, met: *mut OncillaMet) -> OncillaStatus {
     attempt(|| {
@@ -297,8 +300,8 @@ pub unsafe extern "C" fn oncilla_event_met(event: *const OncillaEvent, met: *mut
     })
 }
 
-/// The moves from the root on: up to the leaf, or to its parent while the last one is not named. `count` gets how many
-/// that are, also with ONCILLA_BUFFER_TOO_SMALL.
+/// `moves` gets the moves from the root to the leaf, or to the leaf's parent while the last move is not named. `count`
+/// gets the number of these moves, also with ONCILLA_BUFFER_TOO_SMALL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_moves(
     event: *const OncillaEvent,
@@ -320,8 +323,8 @@ pub unsafe extern "C" fn oncilla_event_moves(
     })
 }
 
-/// `index` gets the last move's place among the legal moves of the position after oncilla_event_moves, if the tree does
-/// not know which move that is: say it by oncilla_event_name before the answer. Else -1.
+/// `index` gets the last move's index among the legal moves of the position after oncilla_event_moves, if the tree does
+/// not know which move that is: then call oncilla_event_name before the answer. Otherwise `index` gets -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_unnamed(event: *const OncillaEvent, index: *mut i32) -> OncillaStatus {
     attempt(|| {
@@ -332,7 +335,7 @@ pub unsafe extern "C" fn oncilla_event_unnamed(event: *const OncillaEvent, index
     })
 }
 
-/// Says which move is the last one. Of an event that knows it already this changes nothing.
+/// Names the last move of the event's path. If the event knows that move already, this changes nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_event_name(event: *mut OncillaEvent, mv: u16) -> OncillaStatus {
     attempt(|| {
@@ -342,7 +345,7 @@ pub unsafe extern "C" fn oncilla_event_name(event: *mut OncillaEvent, mv: u16) -
     })
 }
 
-/// What oncilla_settle and oncilla_answer have in common: `give` brings the answer into the tree.
+/// What oncilla_settle and oncilla_answer have in common: `give` is the method that brings the answer into the tree.
 ///
 /// # Safety
 /// The contract of the crate.
@@ -362,11 +365,11 @@ unsafe fn answer_with(
     Ok(give(&search.search, &mut event.event, &answer.checked()?, policy)?)
 }
 
-/// Gives a leaf its answer; oncilla_bring_back takes it to the root. `policy` has a logit for each of the `count` legal
-/// moves, in the order of the game's list, which must depend on the position alone; it is used up, also where the
-/// answer is refused: another try takes the logits anew. A game that has ended needs none. Where an answer is refused,
-/// but for ONCILLA_STALE and what is found before (pointers, a verdict that chooses nothing, a game that ended with no
-/// result), the event is cancelled.
+/// Gives a leaf its answer; oncilla_bring_back then takes it to the root. `policy` has a logit for each of the `count`
+/// legal moves, in the order of the game's list, which must depend on the position alone. The array is overwritten,
+/// even if the answer is refused: for another try, fill in the logits again. A game that has ended needs no logits. If
+/// an answer is refused, the event is cancelled, except with ONCILLA_STALE and with errors that are found earlier (in
+/// pointers, a verdict that is none of the four, a game that ended without a result).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_settle(
     search: *const OncillaSearch,
@@ -379,8 +382,9 @@ pub unsafe extern "C" fn oncilla_settle(
     attempt(|| unsafe { answer_with(Search::settle, search, event, answer, policy, count) })
 }
 
-/// Brings events to the root that are settled, or met a node whose value was known. Where they share ancestors, each is
-/// written once. The pointers in the array are sorted; events that wait for something else are left as they are.
+/// Brings events to the root that are settled, or that met a node whose value was known. If they share ancestors, each
+/// ancestor is written once. The pointers in the array are reordered; events that wait for something else are left as
+/// they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_bring_back(
     search: *const OncillaSearch,
@@ -396,7 +400,7 @@ pub unsafe extern "C" fn oncilla_bring_back(
     })
 }
 
-/// oncilla_settle and oncilla_bring_back of one event.
+/// Does the work of oncilla_settle and oncilla_bring_back for one event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_answer(
     search: *const OncillaSearch,
@@ -409,7 +413,7 @@ pub unsafe extern "C" fn oncilla_answer(
     attempt(|| unsafe { answer_with(Search::answer, search, event, answer, policy, count) })
 }
 
-/// Takes back a playout that collided, or whose leaf can't be answered. Of an event that is not under way this changes
+/// Takes back a playout that collided, or whose leaf can't be answered. If the event is not under way, this changes
 /// nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_cancel(search: *const OncillaSearch, event: *mut OncillaEvent) -> OncillaStatus {

@@ -1,19 +1,19 @@
-//! From the host's pointers to references. Everything here trusts the contract in the crate's documentation, and looks
-//! at what can be seen of a pointer first.
+//! From the host's pointers to references. Everything here trusts the contract in the crate's documentation, but first
+//! checks what can be checked of a pointer.
 
 use crate::status::{OncillaStatus, Outcome};
 use core::ffi::c_void;
 use core::ptr::NonNull;
 
-/// Alignment that lent memory must have, in bytes: malloc's is at least that.
+/// Alignment that lent memory must have, in bytes; malloc's is at least that.
 pub const ONCILLA_ALIGN: usize = 8;
 
-/// What lies at the start of lent memory: a mark, and behind it what the handle is about.
+/// What is at the start of lent memory: a mark, and behind it the object that the handle stands for.
 ///
 /// # Safety
 /// A `repr(C)` type whose first field is a `u32`, the mark.
 pub unsafe trait Handle {
-    /// The first word of every such handle, and of nothing else here.
+    /// The first word of every handle of this type, and of nothing else here.
     const MARK: u32;
 }
 
@@ -27,8 +27,8 @@ fn check<T>(pointer: *const T) -> Outcome {
     }
 }
 
-/// Looks at the pointer, and at the mark alone: a reference would say that a whole handle is there, which is not so
-/// where the host has mistaken something smaller for one.
+/// Checks the pointer and the mark only: a reference would claim that a whole handle is there, which is not so if the
+/// host has mistaken something smaller for one.
 ///
 /// # Safety
 /// `pointer` is NULL, or leads to an initialised word that nobody writes to meanwhile.
@@ -39,12 +39,12 @@ unsafe fn check_handle<H: Handle>(pointer: *const H) -> Outcome {
     if mark == H::MARK { Ok(()) } else { Err(OncillaStatus::OncillaNotAHandle) }
 }
 
-/// A handle that is shared.
+/// A shared reference to a handle.
 ///
 /// # Safety
-/// `pointer` is NULL, or leads to an initialised word. Where that is the mark, memory begins there that was lent to the
-/// function that makes such handles and is used for nothing else, and during `'h` nobody has an exclusive reference to
-/// it.
+/// `pointer` is NULL, or leads to an initialised word. If that word is the mark, memory begins there that was lent to
+/// the function that makes such handles and is used for nothing else, and during `'h` nobody has an exclusive reference
+/// to it.
 pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaStatus> {
     // SAFETY: the caller's contract is this function's. The mark tells a handle from other memory that the host may
     // have mistaken for one, as far as that is possible.
@@ -54,10 +54,10 @@ pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaS
     }
 }
 
-/// A handle that nobody else uses.
+/// An exclusive reference to a handle.
 ///
 /// # Safety
-/// As for [`shared`], and during `'h` nobody else has a reference to it.
+/// As for [`shared`]; besides, nobody else has a reference to it during `'h`.
 pub unsafe fn alone<'h, H: Handle>(pointer: *mut H) -> Result<&'h mut H, OncillaStatus> {
     // SAFETY: as above, and the caller says that nobody else has a reference.
     unsafe {
@@ -66,7 +66,7 @@ pub unsafe fn alone<'h, H: Handle>(pointer: *mut H) -> Result<&'h mut H, Oncilla
     }
 }
 
-/// What a host gives in one object.
+/// Reads a single object from the host.
 ///
 /// # Safety
 /// `pointer` is NULL, or leads to an initialised `T`, which nobody changes during `'p`.
@@ -76,7 +76,7 @@ pub unsafe fn input<'p, T>(pointer: *const T) -> Result<&'p T, OncillaStatus> {
     Ok(unsafe { &*pointer })
 }
 
-/// What a host gives in `count` objects. Of none there may be no pointer.
+/// Reads `count` objects from the host. If `count` is 0, the pointer may be NULL.
 ///
 /// # Safety
 /// `pointer` is NULL, or leads to `count` initialised objects, which nobody changes during `'p`.
@@ -90,10 +90,10 @@ pub unsafe fn inputs<'p, T>(pointer: *const T, count: usize) -> Result<&'p [T], 
     Ok(unsafe { core::slice::from_raw_parts(pointer, count) })
 }
 
-/// As [`inputs`], for what is changed.
+/// Like [`inputs`], for objects that the function changes.
 ///
 /// # Safety
-/// As for [`inputs`], and nobody reads it during `'p` either.
+/// As for [`inputs`]; besides, nobody else reads the objects during `'p`.
 pub unsafe fn changed<'p, T>(pointer: *mut T, count: usize) -> Result<&'p mut [T], OncillaStatus> {
     if count == 0 {
         return Ok(&mut []);
@@ -124,10 +124,10 @@ pub unsafe fn output<T>(pointer: *mut T) -> Result<Output<T>, OncillaStatus> {
     Ok(Output { first: pointer, room: 1 })
 }
 
-/// Room for `room` objects; for none, there may be no pointer.
+/// Room for `room` objects; if `room` is 0, the pointer may be NULL.
 ///
 /// # Safety
-/// As for [`output`], with room for so many.
+/// As for [`output`], with room for `room` objects.
 pub unsafe fn outputs<T>(pointer: *mut T, room: usize) -> Result<Output<T>, OncillaStatus> {
     if room > 0 {
         check_count::<T>(room)?;
@@ -142,11 +142,11 @@ impl<T: Copy> Output<T> {
         self.fill([value]);
     }
 
-    /// Writes as many as there is room for, and says how many that are.
+    /// Writes as many values as there is room for, and returns how many that are.
     pub fn fill(&self, values: impl IntoIterator<Item = T>) -> usize {
         let mut written = 0;
         for value in values.into_iter().take(self.room) {
-            // SAFETY: `written` is less than `room`, and for so many objects there is aligned room by the contract of
+            // SAFETY: `written` is less than `room`, and for `room` objects there is aligned room by the contract of
             // `output` and `outputs`.
             unsafe { self.first.add(written).write(value) };
             written += 1;
@@ -160,7 +160,7 @@ impl<T: Copy> Output<T> {
     }
 }
 
-/// Where a handle lies in a block of lent memory: at the first place that its own alignment allows.
+/// Where in a block of lent memory to put a handle: at the first place that its alignment allows.
 ///
 /// # Safety
 /// `memory` is NULL, or leads to `bytes` bytes that nobody else uses.
@@ -177,7 +177,7 @@ pub unsafe fn place<H>(memory: *mut c_void, bytes: usize, needed: usize) -> Resu
     Ok(unsafe { memory.byte_add(offset) }.cast())
 }
 
-/// Bytes that may lie before a handle whose alignment is larger than that of lent memory.
+/// How many bytes may be before a handle whose alignment is larger than that of lent memory.
 pub const fn padding<H>() -> usize {
     align_of::<H>().saturating_sub(ONCILLA_ALIGN)
 }

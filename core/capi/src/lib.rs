@@ -6,15 +6,15 @@
 //!
 //! # Safety
 //!
-//! One contract holds for every function, and stands at the top of the header. A pointer that a host gives is NULL, or
-//! it leads to as many initialised objects as its type and the count beside it say, which nobody changes during the
-//! call (and for output, nobody reads). What can be seen of a pointer is looked at before it is used: NULL, alignment,
-//! the size of lent memory, and the word that every handle begins with. A function that takes `*const OncillaSearch`
-//! makes a shared reference of it, one that takes `*mut OncillaSearch` an exclusive one: so the header's rule for
-//! threads is that of [`Search`](oncilla_core::search::Search).
+//! One contract holds for every function, and stands at the top of the header. A pointer that a host passes is either
+//! NULL, or it leads to as many initialised objects as its type and the count beside it say; nobody changes them during
+//! the call (nor, if they are output, reads them). What can be checked of a pointer is checked before it is used: NULL,
+//! alignment, the size of lent memory, and the word that every handle begins with. A function that takes `*const
+//! OncillaSearch` makes a shared reference of it, and one that takes `*mut OncillaSearch` an exclusive one: so the
+//! header's rule for threads is that of [`Search`](oncilla_core::search::Search).
 //!
-//! All `unsafe` is here: in `handle.rs`, where pointers become references, where a type says that it begins with that
-//! word, and in the functions that say by their signature which pointers they take.
+//! All `unsafe` is here: in `handle.rs`, where pointers become references, where a type declares that it begins with
+//! that word, and in the functions that say by their signature which pointers they take.
 #![no_std]
 #![warn(missing_docs)]
 #![allow(clippy::missing_safety_doc, reason = "one contract for all functions: see above")]

@@ -1,15 +1,16 @@
-//! What happens if a panic is reached all the same. `ci/no-panic` shows that the archive has none that can be.
+//! What happens if a panic is reached all the same. `ci/no-panic` shows that none can be reached in the archive.
 
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Hears of a panic: the file (not ended by a zero byte), its length and the line. When it returns, the program aborts.
+/// Is told of a panic: the file's name (not ended by a zero byte), its length, and the line. When it returns, the
+/// program aborts.
 pub type OncillaPanicCallback = Option<unsafe extern "C" fn(file: *const c_char, length: usize, line: u32)>;
 
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Says who hears of a panic, in all threads; NULL: nobody. A panic is a fault of Oncilla's. After it nothing of what
-/// it was called with may be used.
+/// Sets the function that is told of a panic in any thread; NULL for none. A panic is a fault of Oncilla's. After it,
+/// nothing may be used that the function which panicked was called with.
 #[unsafe(no_mangle)]
 pub extern "C" fn oncilla_on_panic(callback: OncillaPanicCallback) {
     let pointer = callback.map_or(core::ptr::null_mut(), |callback| callback as *mut ());

@@ -15,12 +15,12 @@ pub const ONCILLA_FPU_REDUCTION: u32 = 0;
 /// `OncillaFpu.kind`: an unvisited move is worth this value.
 pub const ONCILLA_FPU_ABSOLUTE: u32 = 1;
 
-/// `OncillaParams.explored`: visits.
+/// `OncillaParams.explored`: the number of visits.
 pub const ONCILLA_EXPLORED_VISITS: u32 = 0;
-/// `OncillaParams.explored`: what visits weigh together; the moves left of a value are 8 times what a visit weighs
-/// then, and there is no moves-left utility (KataGo's useUncertainty).
+/// `OncillaParams.explored`: the total weight of the visits. The moves left of a value are then 8 times the weight of a
+/// visit, and there is no moves-left utility (KataGo's useUncertainty).
 pub const ONCILLA_EXPLORED_WEIGHTS: u32 = 1;
-/// `OncillaParams.catch_up`: as long as the edge's value is another one than the position's (Lc0's graph search).
+/// `OncillaParams.catch_up`: as long as the edge's value differs from the position's (Lc0's graph search).
 pub const ONCILLA_CATCH_UP_VALUES: u32 = 0;
 /// `OncillaParams.catch_up`: as long as the edge has fewer visits than the position (KataGo's graph search).
 pub const ONCILLA_CATCH_UP_VISITS: u32 = 1;
@@ -43,22 +43,22 @@ pub struct OncillaCpuct {
 pub struct OncillaFpu {
     /// ONCILLA_FPU_REDUCTION or ONCILLA_FPU_ABSOLUTE.
     pub kind: u32,
-    /// What it says, in [-1000000, 1000000].
+    /// The number that `kind` refers to, in [-1000000, 1000000].
     pub value: f32,
 }
 
-/// How much a shorter win and a longer loss are worth (MovesLeft...). Where it is on, each number is in [-1000000,
+/// How much a shorter win and a longer loss are worth (MovesLeft...). If it is on, each number has to be in [-1000000,
 /// 1000000].
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaMovesLeftUtility {
-    /// Not 0 where the evaluator knows of moves left.
+    /// Not 0 if the evaluator estimates moves left.
     pub on: u32,
-    /// MovesLeftMaxEffect: bound of the bonus, in Q; not negative.
+    /// MovesLeftMaxEffect: limit of the bonus, in units of Q; not negative.
     pub max_effect: f32,
-    /// MovesLeftThreshold: |Q| of the parent from which on it counts.
+    /// MovesLeftThreshold: the |Q| of the parent from which on the bonus is given.
     pub threshold: f32,
-    /// MovesLeftSlope: Q for each ply that the child is shorter or longer than the parent.
+    /// MovesLeftSlope: Q for each ply by which the child's game is shorter or longer than the parent's.
     pub slope: f32,
     /// MovesLeftConstantFactor.
     pub constant: f32,
@@ -72,9 +72,9 @@ pub struct OncillaMovesLeftUtility {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaDirichlet {
-    /// DirichletNoiseEpsilon: the noise's share of the new priors, in [0, 1]; 0 is no noise.
+    /// DirichletNoiseEpsilon: the noise's share of the new priors, in [0, 1]; 0 means no noise.
     pub epsilon: f32,
-    /// DirichletNoiseAlpha: the smaller, the fewer moves get most of the noise. Above 0.
+    /// DirichletNoiseAlpha: the smaller it is, the fewer moves get most of the noise. Above 0.
     pub alpha: f32,
 }
 
@@ -82,20 +82,20 @@ pub struct OncillaDirichlet {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaTemperature {
-    /// Of the first move; 0 always plays the best one.
+    /// The temperature at the first move; at 0 the best move is always played.
     pub start: f32,
-    /// Moves in which it falls to 0; 0: it does not fall.
+    /// Over how many moves the temperature falls to 0; 0: it does not fall.
     pub decay_moves: u32,
-    /// Moves before it begins to fall.
+    /// How many moves are played before it begins to fall.
     pub decay_delay_moves: u32,
-    /// The move, counted from 1, from which on `endgame` counts instead; 0: never.
+    /// The move, counted from 1, from which on `endgame` is used instead; 0: never.
     pub cutoff_move: u32,
-    /// From the cutoff on, and the least to which another one falls.
+    /// The temperature from the cutoff on, and the least to which a decaying one falls.
     pub endgame: f32,
-    /// Moves that lose more of the win percentage than this against the most visited one are left out, in hundredths,
+    /// Moves whose winning chances are lower than the most visited move's by more than this are left out, in percent,
     /// in [0, 100].
     pub value_cutoff: f32,
-    /// Added to the visits, in [-1000, 1000].
+    /// Added to each move's visits, in [-1000, 1000].
     pub visit_offset: f32,
 }
 
@@ -103,31 +103,31 @@ pub struct OncillaTemperature {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaLcb {
-    /// Not 0: the largest bound decides. 0: the most visits.
+    /// Not 0: the largest bound decides. 0: the most visits decide.
     pub on: u32,
-    /// How many standard deviations below its mean a move is taken, in [0, 100].
+    /// How many standard deviations below its mean a move's bound is, in [0, 100].
     pub stdevs: f32,
-    /// The share of the most visits that a move must have, in [0, 1].
+    /// How many visits a move must have, as a share of the most visited move's, in [0, 1].
     pub min_visit_share: f32,
 }
 
-/// How exploration follows the values below a node (KataGo's cpuctUtilityStdev...): it is multiplied by
-/// 1 + scale * (deviation / usual - 1).
+/// How exploration follows the values below a node (KataGo's cpuctUtilityStdev...): exploration is multiplied by 1 +
+/// scale * (deviation / usual - 1).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaDeviation {
-    /// Not 0 where it follows them.
+    /// Not 0 if exploration follows them.
     pub on: u32,
-    /// The deviation with which exploration is as it is, in [0.000001, 1000000].
+    /// The deviation that leaves exploration unchanged, in [0.000001, 1000000].
     pub usual: f32,
-    /// What that one counts, in visits, in [0, 1000000].
+    /// How many visits the usual deviation counts as, in [0, 1000000].
     pub weight: f32,
-    /// How far exploration follows, in [0, 1].
+    /// How far exploration follows the deviation, in [0, 1].
     pub scale: f32,
 }
 
 /// How much the visits of each move count in what a node passes on to its parents (KataGo's useNoisePruning and
-/// valueWeightExponent). With 0 and 0 each counts one.
+/// valueWeightExponent). If prune_scale and exponent are 0, each visit counts one.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaWeighing {
@@ -135,12 +135,12 @@ pub struct OncillaWeighing {
     pub prune_scale: f32,
     /// valueWeightExponent, in [0, 1]. 0: good moves are not favoured.
     pub exponent: f32,
-    /// What a utility of 1 is in the tree's values, in [0.000001, 1000000].
+    /// How much a utility of 1 is in the tree's values, in [0.000001, 1000000].
     pub unit: f32,
 }
 
-/// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate. With 1 and 0
-/// they stay as they are.
+/// How the evaluator's values change, seen from the side to move at the root: by contempt, or by another draw rate.
+/// With a ratio of 1 and a diff of 0 they stay as they are.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaWdlRescale {
@@ -148,7 +148,7 @@ pub struct OncillaWdlRescale {
     pub ratio: f64,
     /// The mean grows by the square of the width times this.
     pub diff: f64,
-    /// WDLMaxS: a larger width is taken for this one. Not negative.
+    /// WDLMaxS: a larger width is reduced to this one. Not negative.
     pub max_s: f64,
 }
 
@@ -159,36 +159,37 @@ pub struct OncillaWdlRescale {
 pub struct OncillaParams {
     /// Exploration.
     pub cpuct: OncillaCpuct,
-    /// Not 0: exploration at the root is cpuct_at_root. 0: it is that of all nodes.
+    /// Not 0: exploration at the root is cpuct_at_root. 0: it is cpuct, as at all nodes.
     pub root_has_own_cpuct: u32,
     /// Exploration at the root.
     pub cpuct_at_root: OncillaCpuct,
-    /// Unvisited moves.
+    /// The value of unvisited moves.
     pub fpu: OncillaFpu,
-    /// Not 0: unvisited moves at the root are worth what fpu_at_root says. 0: what fpu says.
+    /// Not 0: unvisited moves at the root are worth what fpu_at_root says. 0: they are worth what fpu says.
     pub root_has_own_fpu: u32,
-    /// Unvisited moves at the root.
+    /// The value of unvisited moves at the root.
     pub fpu_at_root: OncillaFpu,
-    /// What unvisited moves are held against is the mean of the node only as far as the sum of the visited priors, to
-    /// this power, goes to 1; the rest is the node's own evaluation (KataGo's fpuParentWeightByVisitedPolicyPow). In
-    /// [0, 100]; 0: the mean alone.
+    /// From which value that of an unvisited move is derived. The mean of the node gets as its share the sum of the
+    /// visited priors to this power; the node's own evaluation gets the rest (KataGo's
+    /// fpuParentWeightByVisitedPolicyPow). In [0, 100]; 0: the mean alone.
     pub fpu_parent_power: f32,
     /// How exploration follows the deviation of values.
     pub deviation: OncillaDeviation,
-    /// What exploration is made of: ONCILLA_EXPLORED_VISITS or ONCILLA_EXPLORED_WEIGHTS.
+    /// What exploration counts: ONCILLA_EXPLORED_VISITS or ONCILLA_EXPLORED_WEIGHTS.
     pub explored: u32,
     /// When a visit ends at a position that other paths of a graph have visited: ONCILLA_CATCH_UP_VALUES or
     /// ONCILLA_CATCH_UP_VISITS.
     pub catch_up: u32,
-    /// What the priors of the root's moves sum to, in [0, 362].
+    /// The sum of the priors of the root's moves, in [0, 362].
     pub root_policy_sum: f32,
-    /// How much visits count.
+    /// How much the visits of each move count.
     pub weighing: OncillaWeighing,
-    /// How values change.
+    /// How the evaluator's values change.
     pub wdl_rescale: OncillaWdlRescale,
-    /// Divides the logits before the softmax; above 0. 1 where the priors should stay as they come.
+    /// Divides the logits before the softmax; above 0. Use 1 if the priors should stay as they come.
     pub policy_temperature: f32,
-    /// Noise on the root's priors, when it is evaluated. A root that oncilla_advance has kept gets none: oncilla_clear.
+    /// Noise on the root's priors, when it is evaluated. A root that oncilla_advance has kept gets none: call
+    /// oncilla_clear for that.
     pub noise: OncillaDirichlet,
     /// What a draw is worth to the side to move at the root, in [-1, 1].
     pub draw_score: f32,
@@ -196,13 +197,13 @@ pub struct OncillaParams {
     pub sticky_endgames: u32,
     /// The moves-left utility.
     pub moves_left: OncillaMovesLeftUtility,
-    /// What makes a root move the one to play.
+    /// How the move to play is chosen among the root's moves.
     pub lcb: OncillaLcb,
-    /// How much chance there is in that.
+    /// How much chance there is in that choice.
     pub temperature: OncillaTemperature,
-    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Give each move of a
-    /// game another one (oncilla_set_params): else every root of the game gets the same noise. (One that was kept gets
-    /// none, see `noise`.)
+    /// Seed of the noise, and, together with the ply, of a choice by chance: equal seeds give equal searches. Set
+    /// another seed for each move of a game (oncilla_set_params): otherwise every root of the game gets the same noise.
+    /// (A root that was kept gets none, see `noise`.)
     pub seed: u64,
 }
 
@@ -359,7 +360,7 @@ impl From<OncillaTemperature> for Temperature {
 }
 
 impl OncillaParams {
-    /// The parameters, if each is in its range.
+    /// These parameters for the search, if each is in its range.
     pub fn checked(&self) -> Result<Params, OncillaStatus> {
         let params = Params {
             cpuct: self.cpuct.into(),
@@ -395,7 +396,7 @@ impl OncillaParams {
     }
 }
 
-/// The parameters that a NULL stands for.
+/// The parameters at a pointer, or the defaults if it is NULL.
 ///
 /// # Safety
 /// As for [`input`].
@@ -407,7 +408,7 @@ pub unsafe fn params_or_default(params: *const OncillaParams) -> Result<Params, 
     unsafe { input(params)? }.checked()
 }
 
-/// Lc0's defaults, but for the moves-left utility, which is off.
+/// `params` gets Lc0's defaults, except that the moves-left utility is off.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_params_default(params: *mut OncillaParams) -> OncillaStatus {
     attempt(|| {
@@ -417,7 +418,7 @@ pub unsafe extern "C" fn oncilla_params_default(params: *mut OncillaParams) -> O
     })
 }
 
-/// ONCILLA_OK if every parameter can be used; ONCILLA_BAD_NUMBER or ONCILLA_BAD_CHOICE if one can't.
+/// Returns ONCILLA_OK if every parameter can be used, ONCILLA_BAD_NUMBER or ONCILLA_BAD_CHOICE if one can't.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_params_check(params: *const OncillaParams) -> OncillaStatus {
     attempt(|| {

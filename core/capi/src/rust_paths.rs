@@ -1,5 +1,5 @@
-//! What Rust hosts call and C hosts can't, kept for `ci/no-panic`: each function is exported and takes all that it
-//! works on from outside, so that the compiler knows no more of it than it knows of a program's.
+//! What Rust hosts call and C hosts can't, kept for `ci/no-panic`: each function is exported and takes everything that
+//! it works on from outside, so that the compiler knows no more of it than it would in a program.
 
 use core::convert::Infallible;
 use oncilla_core::Move;
@@ -14,7 +14,7 @@ use oncilla_core::tree::{Tree, TreeMemory};
 
 type TheSearch = Search<Tree<'static>>;
 
-/// An evaluator that pushes what there is room for.
+/// An evaluator that pushes as many moves as there is room for.
 pub struct Host {
     verdict: Verdict,
     moves: u16,
@@ -39,19 +39,19 @@ pub fn rust_search_run(search: &mut TheSearch, host: &mut Host, playouts: u64) -
     search.run::<_, 256, 128>(host, playouts).is_ok()
 }
 
-/// A leaf whose position the graph has.
+/// Settles a leaf whose position the graph has.
 #[unsafe(no_mangle)]
 pub fn rust_settle_transposition(search: &TheSearch, event: &mut Event<128>, key: u64, edges: usize) -> bool {
     search.settle_transposition(event, key, edges).unwrap_or_default()
 }
 
-/// Memory of a fixed capacity.
+/// Uses memory of a fixed capacity.
 #[unsafe(no_mangle)]
 pub fn rust_tree_memory_lend(memory: &'static mut TreeMemory<1000, 25_000>, search: &mut TheSearch) {
     *search = Search::new(memory.lend(), *search.params());
 }
 
-/// Multi-PV, and the line of each.
+/// Ranks the root's moves (Multi-PV), and takes the line of each.
 #[unsafe(no_mangle)]
 pub fn rust_search_rank(search: &TheSearch, line: &mut Vec<Move, 64>) -> u32 {
     let mut ranked = Vec::<EdgeView<'_, Tree<'static>>, 8>::new();
@@ -59,13 +59,13 @@ pub fn rust_search_rank(search: &TheSearch, line: &mut Vec<Move, 64>) -> u32 {
     ranked.iter().map(|edge| (search.pv(edge, line.as_mut_view()), edge.n()).1).sum()
 }
 
-/// The move to play, by the list of the legal ones.
+/// The move to play, by the list of legal moves.
 #[unsafe(no_mangle)]
 pub fn rust_search_move_to_play(search: &TheSearch, ply: u32, legal: &Vec<Move, 64>) -> Option<Move> {
     search.move_to_play(ply, |index| legal.get(index).copied().unwrap_or_default())
 }
 
-/// What can be asked of a node.
+/// Asks all that can be asked of a node.
 #[unsafe(no_mangle)]
 pub fn rust_search_look(search: &TheSearch, draw_score: f32) -> f32 {
     let Some(root) = search.root() else { return 0.0 };
@@ -74,19 +74,19 @@ pub fn rust_search_look(search: &TheSearch, draw_score: f32) -> f32 {
     edges.sum::<f32>() + root.visited_policy() + root.in_flight() as f32 + proven
 }
 
-/// Every limit.
+/// Asks every limit.
 #[unsafe(no_mangle)]
 pub fn rust_limits_check(limits: &mut Limits, progress: &Progress<'_>, manager: &Manager) -> Option<Reason> {
     limits.check(progress, manager.nps()).stop
 }
 
-/// Every limit, of what a search says of itself.
+/// Asks every limit, with what a search reports about itself.
 #[unsafe(no_mangle)]
 pub fn rust_limits_check_search(limits: &mut Limits, search: &TheSearch, counts: &Counts, ms: f64) -> Option<Reason> {
     limits.check(&Progress::of(search, counts, ms), None).stop
 }
 
-/// What limits look at.
+/// Summarises the root's edges for the limits.
 #[unsafe(no_mangle)]
 pub fn rust_root_of(edges: &Vec<RootEdge, 362>) -> Root {
     Root::of(edges.iter().copied())
@@ -111,7 +111,7 @@ pub fn rust_contempt(params: &RescaleParams, contempt: &mut Contempt, elo: f64, 
     contempt.at_root(white, !white).ratio
 }
 
-/// What a time manager says of itself.
+/// Takes the numbers that a time manager reports.
 #[unsafe(no_mangle)]
 pub fn rust_time_numbers(manager: &mut Manager, clock: &Clock, nodes: u64) -> f64 {
     let budget = manager.on_move_start(clock, nodes);

@@ -1,4 +1,4 @@
-//! A search in lent memory, and what it can be asked.
+//! A search in lent memory, and what can be asked of it.
 
 use crate::event::PLIES;
 use crate::handle::{Handle, Output, alone, input, inputs, output, outputs, padding, place, shared};
@@ -13,23 +13,23 @@ use oncilla_core::repository::Bound;
 use oncilla_core::search::{EdgeView, NodeView, Search};
 use oncilla_core::tree::{GraphWords, MAX_EDGES, NodeWords, Tree};
 
-/// Most legal moves of a position. (Go on a 19x19 board has 362.)
+/// The most legal moves that a position may have. (Go on a 19x19 board has 362.)
 pub const ONCILLA_MAX_EDGES: usize = 1023;
-/// oncilla_set_remaining_playouts: there is no limit.
+/// For oncilla_set_remaining_playouts: there is no limit.
 pub const ONCILLA_NO_LIMIT: u32 = 0xffff_ffff;
 
-/// Bytes that a search takes beside its nodes and edge words, at most: for ONCILLA_SEARCH_BYTES. It takes some 2,500 of
-/// them, unless the library is part of a Rust program that gives each thread a share of the memory.
+/// Bytes that a search takes beside its nodes and edge words, at most; used by ONCILLA_SEARCH_BYTES. It takes about
+/// 2,500 bytes, unless the library is part of a Rust program in which each thread has a share of the memory.
 pub const ONCILLA_SEARCH_OVERHEAD: usize = 6144;
 
 const _: () = assert!(ONCILLA_MAX_EDGES == MAX_EDGES);
 const _: () = assert!(size_of::<OncillaSearch>() + padding::<OncillaSearch>() <= ONCILLA_SEARCH_OVERHEAD);
 
-/// A search. It lies in memory of the host's.
+/// A search. It is in the host's memory.
 #[repr(C, align(8))]
 pub struct OncillaSearch {
     mark: u32,
-    /// Tells the searches of a program apart, so that no event comes to another one than its own.
+    /// Identifies the search among those of a program, so that no event gets to another search than its own.
     pub(crate) number: u32,
     pub(crate) search: Search<Tree<'static>>,
 }
@@ -45,18 +45,18 @@ static SEARCHES: AtomicU32 = AtomicU32::new(0);
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaCapacity {
-    /// Nodes, at least 1 and at most 2^29 - 1: 20 bytes each.
+    /// How many nodes, at least 1 and at most 2^29 - 1. A node takes 20 bytes.
     pub nodes: u32,
-    /// Words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of them, 8
-    /// more once a child of it is visited, and some 6 for each visited child: 22 to 25 a node are enough for chess, 15
-    /// for Connect Four.
+    /// How many words of 4 bytes for the edges of all nodes, at most 2^30 - 1. A node with 30 legal moves takes 16 of
+    /// them, 8 more once a child of it is visited, and about 6 for each visited child: 22 to 25 for each node are
+    /// enough for chess, 15 for Connect Four.
     pub edge_words: u32,
-    /// Not 0: a graph, where positions that are reached on several paths have one node, by the keys of the answers:
-    /// what OncillaAnswer.key must be. 20 bytes a node more.
+    /// Not 0: a graph, in which a position that is reached on several paths has one node, by the keys of the answers:
+    /// see OncillaAnswer.key for what they must be. It takes 20 bytes more for each node.
     pub graph: u32,
 }
 
-/// Bytes of each part of a search's memory, in the order in which they lie there.
+/// Bytes of each part of a search's memory, in the order of the parts.
 struct Layout {
     before_nodes: usize,
     nodes: usize,
@@ -86,7 +86,7 @@ impl Layout {
     }
 }
 
-/// An array of a search's memory, with every word 0.
+/// Makes an array in a search's memory, with every word 0.
 ///
 /// # Safety
 /// `first` leads to `count` objects of only [`AtomicU32`]s, aligned for them, that nobody else uses from now on.
@@ -101,7 +101,8 @@ unsafe fn zeroed<T>(first: NonNull<u8>, count: u32) -> &'static [T] {
     }
 }
 
-/// Bytes of memory that a search of this capacity takes. ONCILLA_BAD_COUNT: without a node, or more than there can be.
+/// `bytes` gets how many bytes of memory a search of this capacity takes. Returns ONCILLA_BAD_COUNT if the capacity has
+/// no node, or more than there can be.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_search_size(capacity: *const OncillaCapacity, bytes: *mut usize) -> OncillaStatus {
     attempt(|| {
@@ -112,8 +113,8 @@ pub unsafe extern "C" fn oncilla_search_size(capacity: *const OncillaCapacity, b
     })
 }
 
-/// Makes a search without a visit in `memory`, which is used until the search is used no more; what it held before does
-/// not matter. There is nothing to free. `params`: NULL for the defaults.
+/// Makes a search without a visit in `memory`, which it occupies as long as it is used; what the memory held before
+/// does not matter. There is nothing to free. `params` may be NULL, for the defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_search_new(
     memory: *mut c_void,
@@ -149,8 +150,8 @@ pub unsafe extern "C" fn oncilla_search_new(
     })
 }
 
-/// The search is used no more: from now on its handle is none, and its memory the host's again. An event that is under
-/// way in it is of no use any more: cancel it before, or make it anew with oncilla_event_new.
+/// Ends the use of a search: its handle is no longer valid, and its memory belongs to the host again. An event that is
+/// under way in it is of no use any more: cancel it before, or make it anew with oncilla_event_new.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {
@@ -160,8 +161,8 @@ pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> Oncil
     })
 }
 
-/// Changes the parameters. Another policy temperature counts for new nodes only. `draw_score` and `wdl_rescale` are
-/// those of the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
+/// Changes the parameters. A new policy temperature affects new nodes only. `draw_score` and `wdl_rescale` are those of
+/// the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
 /// `wdl_rescale.diff`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: *const OncillaParams) -> OncillaStatus {
@@ -173,8 +174,8 @@ pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: 
     })
 }
 
-/// Forgets the tree. Events in flight are answered by ONCILLA_STALE, and belong to this search until they are
-/// cancelled. Every root move may be searched.
+/// Forgets the tree. For events in flight the functions return ONCILLA_STALE; they belong to this search until they are
+/// cancelled. Every root move may be searched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {
@@ -184,7 +185,7 @@ pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaSta
     })
 }
 
-/// Begins to count anew, for the next move of the game.
+/// Resets the counts, for the next move of the game.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_start_move(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {
@@ -194,10 +195,10 @@ pub unsafe extern "C" fn oncilla_start_move(search: *mut OncillaSearch) -> Oncil
     })
 }
 
-/// The game went on by `count` moves from the root: the tree below them is kept, the rest is freed. `visits` (which may
-/// be NULL) gets the visits that the new root has already. Bring back or cancel what is in flight before: else the
-/// whole tree is forgotten. What oncilla_set_root_moves and oncilla_set_remaining_playouts said of the old root is
-/// forgotten, too.
+/// Makes the position after `count` moves from the root the new root, because the game went on by them: the tree below
+/// it is kept, the rest is freed. `visits` (which may be NULL) gets the number of visits that the new root has already.
+/// Bring back or cancel the events in flight first: otherwise the whole tree is forgotten. What oncilla_set_root_moves
+/// and oncilla_set_remaining_playouts said of the old root is forgotten, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_advance(
     search: *mut OncillaSearch,
@@ -221,7 +222,7 @@ pub unsafe extern "C" fn oncilla_advance(
 
 /// Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may
 /// be NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in
-/// flight are back, if there are any. For when a gathered event meets ONCILLA_FULL; other events may be in flight.
+/// flight are back, if there are any. Call it when a gathered event meets ONCILLA_FULL; other events may be in flight.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_recycle(search: *mut OncillaSearch, freed: *mut usize) -> OncillaStatus {
     attempt(|| {
@@ -234,9 +235,9 @@ pub unsafe extern "C" fn oncilla_recycle(search: *mut OncillaSearch, freed: *mut
     })
 }
 
-/// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `moves[i]`
-/// stands at `indices[i]` among the legal moves. A count of 0: all moves. At most 362. An index that the root has not
-/// is no move's: where all are such, none may be searched.
+/// Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `indices[i]` is
+/// the index of `moves[i]` among the legal moves. A `count` of 0 allows all moves; it may be at most 362. An index that
+/// the root does not have allows no move: if all are such, none may be searched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_root_moves(
     search: *mut OncillaSearch,
@@ -257,8 +258,8 @@ pub unsafe extern "C" fn oncilla_set_root_moves(
     })
 }
 
-/// How many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't become
-/// the best one in so many are left out. ONCILLA_NO_LIMIT searches all.
+/// Says how many more playouts are expected at most, until oncilla_advance or oncilla_clear: root moves that can't
+/// become the best one in that many are left out. ONCILLA_NO_LIMIT searches all moves.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSearch, remaining: u32) -> OncillaStatus {
     attempt(|| {
@@ -269,9 +270,9 @@ pub unsafe extern "C" fn oncilla_set_remaining_playouts(search: *const OncillaSe
     })
 }
 
-/// The best move by visits, proven results first; of moves that have been visited, for others have no name. After few
-/// playouts it may be one that is proven to lose while others were not tried yet: oncilla_edge_to_play knows those too.
-/// ONCILLA_NO_MOVE before one has been visited.
+/// `mv` gets the best move by visits, proven results first, among the moves that have been visited: others have no
+/// name. After few playouts it may be a move that is proven to lose while others were not tried yet:
+/// oncilla_edge_to_play takes those into account, too. Returns ONCILLA_NO_MOVE before a move has been visited.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
@@ -282,9 +283,10 @@ pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mu
     })
 }
 
-/// The move to play after `ply` half moves of the game: oncilla_best_move's, or another one where the temperature
-/// leaves it to chance, or the parameters ask for a lower bound. A move that nobody visited has no name, and gives way
-/// to oncilla_best_move's: oncilla_edge_to_play gives its place instead.
+/// `mv` gets the move to play after `ply` half moves of the game: that of oncilla_best_move, or another one if the
+/// temperature leaves the choice to chance, or if the parameters ask for a lower bound. An unvisited move has no name:
+/// if it is the one to play, `mv` gets oncilla_best_move's instead, while oncilla_edge_to_play returns the unvisited
+/// move's index.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply: u32, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
@@ -297,9 +299,9 @@ pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply:
     })
 }
 
-/// The root's move to play after `ply` half moves of the game, also where nobody visited it, as beside moves that are
-/// proven to lose: then `mv` is -1, and `index` is its place among the legal moves. ONCILLA_NO_MOVE before the first
-/// playout, and where the game has ended.
+/// `edge` gets the root's move to play after `ply` half moves of the game, even if it is unvisited, as may happen when
+/// the visited moves are proven to lose: then its `mv` is -1, and its `index` is its index among the legal moves.
+/// Returns ONCILLA_NO_MOVE before the first playout, and if the game has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_edge_to_play(
     search: *const OncillaSearch,
@@ -315,8 +317,8 @@ pub unsafe extern "C" fn oncilla_edge_to_play(
     })
 }
 
-/// The principal variation: the best move and what both sides would play after it, as far as nodes have visits and
-/// there is room for; at most oncilla_max_plies moves. `count` gets how many moves were written.
+/// `moves` gets the principal variation: the best move and what both sides would play after it, as far as nodes have
+/// visits and there is room; at most oncilla_max_plies moves. `count` gets how many moves were written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_pv(
     search: *const OncillaSearch,
@@ -340,9 +342,9 @@ pub unsafe extern "C" fn oncilla_pv(
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaRootEdge {
-    /// The move, or -1 before anybody visited it.
+    /// The move, or -1 if it is unvisited.
     pub mv: i32,
-    /// Its place among the legal moves, or -1 once the move is known.
+    /// The move's index among the legal moves, or -1 once the move is known.
     pub index: i32,
     /// Visits that have come back.
     pub visits: u32,
@@ -350,15 +352,15 @@ pub struct OncillaRootEdge {
     pub in_flight: u32,
     /// The prior, in [0, 1].
     pub prior: f32,
-    /// Not 0 once a visit has come back: only then do wl, d and m say something.
+    /// Not 0 once a visit has come back: only then wl, d and m mean something.
     pub has_value: u32,
-    /// From the side that makes the move.
+    /// A win's probability minus a loss's, to the side that makes the move.
     pub wl: f32,
     /// The probability of a draw.
     pub d: f32,
     /// Plies left after the move.
     pub m: f32,
-    /// What is proven, from the side that makes the move: at least this (-1 a loss, 0 a draw, 1 a win) ...
+    /// What is proven, for the side that makes the move: at least this (-1 a loss, 0 a draw, 1 a win) ...
     pub lower: i32,
     /// ... and at most this.
     pub upper: i32,
@@ -393,9 +395,9 @@ fn sign(bound: Bound) -> i32 {
     }
 }
 
-/// The moves of the root: those that were visited in the order of their first visits, then the others in the order of
-/// the game's list. `count` (which may be NULL) gets how many were written, and of more than `room` the first are. None
-/// is missing where other threads search meanwhile; each is as it was when it was looked at.
+/// `edges` gets the moves of the root: those that were visited in the order of their first visits, then the others in
+/// the order of the game's list. `count` (which may be NULL) gets how many were written; if there are more than `room`,
+/// the first ones are. None is missing even if other threads search meanwhile; each is as it was when it was looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_root_edges(
     search: *const OncillaSearch,
@@ -413,9 +415,9 @@ pub unsafe extern "C" fn oncilla_root_edges(
     })
 }
 
-/// Writes all edges of a node, or as many as there is room for, and says how many. A move that is visited for the first
-/// time meanwhile would be in neither part of them: then all are written once more, which there are no more reasons for
-/// than moves.
+/// Writes all edges of a node, or as many as there is room for, and returns how many. A move that is visited for the
+/// first time meanwhile might be in neither part of the list: then all edges are written again, which can't happen more
+/// often than there are moves.
 fn write_edges(node: &NodeView<'_, Tree<'static>>, to: &Output<OncillaRootEdge>) -> usize {
     loop {
         let visited = node.visited_count();
@@ -426,26 +428,26 @@ fn write_edges(node: &NodeView<'_, Tree<'static>>, to: &Output<OncillaRootEdge>)
     }
 }
 
-/// What a search knows of itself.
+/// What a search reports about itself.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaStats {
-    /// Visits of the root, those of earlier moves included.
+    /// Visits of the root, including those from earlier moves of the game.
     pub visits: u32,
     /// Visits in flight through the root.
     pub in_flight: u32,
-    /// Nodes in use.
+    /// How many nodes are in use.
     pub nodes: u32,
-    /// Words in use by edges.
+    /// How many words edges use.
     pub edge_words: u32,
     /// How full the fuller of the two memories is, per mille (UCI's hashfull).
     pub permille_full: u32,
-    /// Visits of earlier moves that were taken back since oncilla_start_move: a draw by repetition that is none any
-    /// more.
+    /// Visits from earlier moves of the game that were taken back since oncilla_start_move, because a draw by
+    /// repetition no longer was one.
     pub taken_back: u32,
-    /// Playouts since oncilla_start_move that are no visits of the root: they restored what was folded.
+    /// Playouts since oncilla_start_move that did not count as visits of the root: they restored what was folded.
     pub restored: u32,
-    /// The root's value.
+    /// The root's value: a win's probability minus a loss's, to the side to move.
     pub wl: f32,
     /// The probability of a draw.
     pub d: f32,
@@ -457,7 +459,7 @@ pub struct OncillaStats {
     pub upper: i32,
 }
 
-/// Counts of the tree, and what the root is worth.
+/// `stats` gets counts of the tree, and the root's value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_stats(search: *const OncillaSearch, stats: *mut OncillaStats) -> OncillaStatus {
     attempt(|| {

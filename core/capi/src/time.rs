@@ -9,13 +9,13 @@ use oncilla_core::time::{
     MovesLeftEstimator, SimpleParams, SmoothParams,
 };
 
-/// `OncillaTimeParams.manager`: every move's tree holds the same number of nodes.
+/// `OncillaTimeParams.manager`: every move's tree should hold the same number of nodes.
 pub const ONCILLA_TIME_SMOOTH: u32 = 0;
 /// `OncillaTimeParams.manager`: the time is shared out evenly over the moves left.
 pub const ONCILLA_TIME_LEGACY: u32 = 1;
-/// `OncillaTimeParams.manager`: a fixed part of the clock.
+/// `OncillaTimeParams.manager`: every move gets a fixed part of the clock.
 pub const ONCILLA_TIME_ALPHAZERO: u32 = 2;
-/// `OncillaTimeParams.manager`: a part of the clock that grows with the game.
+/// `OncillaTimeParams.manager`: a move gets a part of the clock that grows with the game.
 pub const ONCILLA_TIME_SIMPLE: u32 = 3;
 
 /// Bytes that a time manager takes, at most.
@@ -23,26 +23,26 @@ pub const ONCILLA_TIME_BYTES: usize = 1024;
 
 const _: () = assert!(size_of::<OncillaTime>() + padding::<OncillaTime>() <= ONCILLA_TIME_BYTES);
 
-/// How moves left are estimated: from the evaluator's plies where they are known, else from the pieces where these are
+/// How moves left are estimated: from the evaluator's plies if they are known, else from the number of pieces if it is
 /// known, else from the move number.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaMovesLeft {
-    /// Not 0: the evaluator's plies may be asked.
+    /// Not 0: the evaluator's plies may be used.
     pub network: u32,
-    /// Not 0: the number of pieces may be asked.
+    /// Not 0: the number of pieces may be used.
     pub pieces: u32,
-    /// mle-network: never fewer moves than this. From 1 to 1,000,000.
+    /// mle-network: the estimate is never less than this. From 1 to 1,000,000.
     pub network_least: f64,
-    /// mle-network: never more than so many times what mle-legacy says. From 1 to 1,000,000.
+    /// mle-network: the estimate is never more than this many times that of mle-legacy. From 1 to 1,000,000.
     pub network_most: f64,
-    /// mle-pieces: moves left with 32 pieces. From 1 to 1,000,000.
+    /// mle-pieces: moves left with all 32 pieces. From 1 to 1,000,000.
     pub pieces_full: f64,
-    /// mle-pieces: moves left with two. From 1 to 1,000,000.
+    /// mle-pieces: moves left with only the two kings. From 1 to 1,000,000.
     pub pieces_bare: f64,
     /// mle-legacy: the move at which half of the games have ended. Above 0, at most 1,000,000.
     pub midpoint: f64,
-    /// mle-legacy: how sharply the estimate turns there. In [0.01, 1000].
+    /// mle-legacy: how sharply the estimate turns at the midpoint. In [0.01, 1000].
     pub steepness: f64,
 }
 
@@ -52,31 +52,31 @@ pub struct OncillaMovesLeft {
 pub struct OncillaSmooth {
     /// First guess of the part of a tree that the next move starts with. In [0, 1).
     pub init_tree_reuse: f64,
-    /// The guess never goes above this. In [0, 1).
+    /// The guess of the tree reuse never goes above this. In [0, 1).
     pub max_tree_reuse: f64,
-    /// Average moves after which the guess has gone half of the way. Above 0.
+    /// After this many average moves, the guess of the tree reuse has gone half of the way. Above 0.
     pub tree_reuse_update_rate: f64,
     /// First guess of the nodes per second. Above 0.
     pub init_nps: f64,
-    /// Seconds of search after which the guess has gone half of the way. Above 0.
+    /// After this many seconds of search, the guess of the nodes per second has gone half of the way. Above 0.
     pub nps_update_rate: f64,
     /// First guess of the part of a budget that is used. Above 0.
     pub init_timeuse: f64,
-    /// The guess never goes below this. Above 0.
+    /// The guess of the time use never goes below this. Above 0.
     pub min_timeuse: f64,
-    /// Average moves after which the guess has gone half of the way. Above 0.
+    /// After this many average moves, the guess of the time use has gone half of the way. Above 0.
     pub timeuse_update_rate: f64,
-    /// Part of the clock that one move may be given. In (0, 1].
+    /// The part of the clock that one move may be given at most. In (0, 1].
     pub max_move_budget: f64,
     /// A budget is at least this part of the average move's time. At least 0.
     pub min_move_budget: f64,
-    /// Part of the clock that only unsettled searches may use. In [0, 1).
+    /// The part of the clock that only unsettled searches may use. In [0, 1).
     pub reserve: f64,
-    /// The most that such a search gets in addition, in budgets. At least 0.
+    /// The most that an unsettled search gets in addition, as a multiple of its budget. At least 0.
     pub max_extension: f64,
-    /// How fast budgets are corrected for what moves took less, or more. In [0, 1].
+    /// How fast budgets are corrected if moves took less, or more, than an average move's time. In [0, 1].
     pub pace_rate: f64,
-    /// A fall of the best move's value that makes a search unsettled. At least 0.
+    /// A search is unsettled if the best move's value has fallen by this much. At least 0.
     pub value_drop: f64,
     /// A best move is new for this part of the search's time. At least 0.
     pub settle_time: f64,
@@ -94,11 +94,12 @@ pub struct OncillaLegacy {
     pub midpoint: f64,
     /// As in OncillaMovesLeft.
     pub steepness: f64,
-    /// Part of the spared time that the next move may use at once. In [0, 1].
+    /// The part of the spared time that the next move may use at once. In [0, 1].
     pub immediate_use: f64,
     /// What the first move gets in addition, as a part of its time. In [0, 100].
     pub first_move_bonus: f64,
-    /// The same for each half move that the game had before our first. In [0, 100].
+    /// What the first move gets in addition, in the same way, for each half move that was played before it. In [0,
+    /// 100].
     pub book_ply_bonus: f64,
 }
 
@@ -108,27 +109,27 @@ pub struct OncillaLegacy {
 pub struct OncillaSimple {
     /// Part of the clock for a move at the start of the game, in percent. In (0, 100].
     pub base_pct: f64,
-    /// What each half move adds to it, in percent. In [0, 1].
+    /// What each half move adds to base_pct, in percent. In [0, 1].
     pub ply_pct: f64,
-    /// Increments used for each move. In [0, 100].
+    /// How many increments are used for each move. In [0, 100].
     pub time_factor: f64,
     /// What the first move gets in addition, in percent of its time. In [0, 1000].
     pub opening_bonus_pct: f64,
 }
 
-/// A time manager and its parameters; those of the other managers are not read. Begin with oncilla_time_params_default.
+/// A time manager and its parameters; those of the other managers are ignored. Begin with oncilla_time_params_default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaTimeParams {
     /// ONCILLA_TIME_SMOOTH and so on.
     pub manager: u32,
-    /// Of `smooth`.
+    /// The parameters of `smooth`.
     pub smooth: OncillaSmooth,
-    /// Of `legacy`.
+    /// The parameters of `legacy`.
     pub legacy: OncillaLegacy,
-    /// Of `alphazero`: part of the clock for each move, in percent. In [0, 100].
+    /// The parameter of `alphazero`: the part of the clock for each move, in percent. In [0, 100].
     pub alphazero_time_pct: f64,
-    /// Of `simple`.
+    /// The parameters of `simple`.
     pub simple: OncillaSimple,
 }
 
@@ -256,7 +257,7 @@ impl OncillaTimeParams {
     }
 }
 
-/// The time manager of one game. It lies in memory of the host's.
+/// The time manager of one game. It is in the host's memory.
 #[repr(C, align(8))]
 pub struct OncillaTime {
     mark: u32,
@@ -270,22 +271,23 @@ unsafe impl Handle for OncillaTime {
     const MARK: u32 = u32::from_be_bytes(*b"time");
 }
 
-/// The clock and the board as they stand when the engine begins to think. All 0 but the first is a clock that knows
-/// nothing else. Times are in milliseconds; negative ones and those that are no numbers count as 0.
+/// The clock and the board as they stand when the engine begins to think. All fields but the first may be 0: then
+/// nothing but the time left is known. Times are in milliseconds; negative ones, and those that are not numbers, count
+/// as 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaClock {
     /// Time left.
     pub base_ms: f64,
-    /// Time that a move adds.
+    /// Time that a move adds to the clock.
     pub increment_ms: f64,
-    /// Time between our answer and the moment when the opponent's clock runs.
+    /// Time between our answer and the moment when the opponent's clock starts to run.
     pub overhead_ms: f64,
     /// Moves until the next time control, this one included; 0: the rest of the game.
     pub moves_to_go: u32,
     /// Half moves played since the start of the game.
     pub ply: u32,
-    /// Pieces on the board, kings and pawns among them; 0: not known, or a game that has none.
+    /// Pieces on the board, kings and pawns among them; 0: not known, or the game has no pieces.
     pub pieces: u32,
     /// Half moves until the end of the game, as the evaluator expects them; not above 0: not known.
     pub network_plies: f64,
@@ -310,15 +312,15 @@ impl From<&OncillaClock> for Clock {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaBudget {
-    /// What the manager's formulas say. May be negative.
+    /// What the manager's formulas give. May be negative.
     pub budget_ms: f64,
     /// When to stop.
     pub limit_ms: f64,
-    /// How much later to stop while the search is unsettled: oncilla_time_leader.
+    /// How much later to stop while the search is unsettled: see oncilla_time_leader.
     pub extension_ms: f64,
-    /// Before this, only a move that is known to be the best ends a search.
+    /// Before this time, only a move that is known to be the best ends a search.
     pub floor_ms: f64,
-    /// Not 0: there is no time to wait for a playout, if the tree has an answer.
+    /// Not 0: there is no time to wait for a playout, provided that the tree has an answer.
     pub in_hurry: u32,
 }
 
@@ -326,15 +328,15 @@ pub struct OncillaBudget {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OncillaLeader {
-    /// Any number that stays with the move during a search.
+    /// Any number that identifies the move during a search.
     pub mv: u32,
-    /// Its wl for the side that plays it, and its d times the draw score where there is one; in [-1, 1].
+    /// The move's wl to the side that plays it, plus its d times the draw score if there is one; in [-1, 1].
     pub q: f32,
     /// Not 0: the second most visited move has a higher value.
     pub contested: u32,
 }
 
-/// The defaults of every manager, with `smooth` chosen.
+/// `params` gets the defaults of every manager, with `smooth` chosen.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_params_default(params: *mut OncillaTimeParams) -> OncillaStatus {
     attempt(|| {
@@ -347,14 +349,14 @@ pub unsafe extern "C" fn oncilla_time_params_default(params: *mut OncillaTimePar
     })
 }
 
-/// Bytes of memory that a time manager takes.
+/// How many bytes of memory a time manager takes.
 #[unsafe(no_mangle)]
 pub extern "C" fn oncilla_time_size() -> usize {
     size_of::<OncillaTime>() + padding::<OncillaTime>()
 }
 
-/// Makes the time manager of a new game in `memory`. `params`: NULL for the defaults. ONCILLA_BAD_NUMBER: a parameter
-/// of the manager chosen is out of its range.
+/// Makes the time manager of a new game in `memory`. `params` may be NULL, for the defaults. Returns ONCILLA_BAD_NUMBER
+/// if a parameter of the chosen manager is out of its range.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_new(
     memory: *mut c_void,
@@ -380,7 +382,7 @@ pub unsafe extern "C" fn oncilla_time_new(
     })
 }
 
-/// A move starts, with `reused_nodes` in its tree: what it is given.
+/// Starts a move, with `reused_nodes` in its tree; `budget` gets what the move is given.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_start(
     time: *mut OncillaTime,
@@ -404,7 +406,8 @@ pub unsafe extern "C" fn oncilla_time_start(
     })
 }
 
-/// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: as often as is convenient.
+/// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_nodes`. Call it as often
+/// as is convenient.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_progress(
     time: *mut OncillaTime,
@@ -419,8 +422,8 @@ pub unsafe extern "C" fn oncilla_time_progress(
     })
 }
 
-/// The best move after `elapsed_ms`. `go_on` becomes 1 if the search should go on beyond its budget, within the
-/// extension, else 0.
+/// Reports the best move after `elapsed_ms`. `go_on` becomes 1 if the search should go on beyond its budget, within the
+/// extension; otherwise 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_leader(
     time: *mut OncillaTime,
@@ -437,7 +440,7 @@ pub unsafe extern "C" fn oncilla_time_leader(
     })
 }
 
-/// The move is played, `used_ms` after its start; the search has added `new_nodes`.
+/// Ends the move, `used_ms` after its start; the search has added `new_nodes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_end(time: *mut OncillaTime, used_ms: f64, new_nodes: u64) -> OncillaStatus {
     attempt(|| {
@@ -449,7 +452,7 @@ pub unsafe extern "C" fn oncilla_time_end(time: *mut OncillaTime, used_ms: f64, 
     })
 }
 
-/// A manager whose move was started.
+/// A time manager whose move was started.
 ///
 /// # Safety
 /// As for [`alone`].
@@ -459,7 +462,7 @@ unsafe fn running<'h>(time: *mut OncillaTime) -> Result<&'h mut OncillaTime, Onc
     if time.running { Ok(time) } else { Err(OncillaStatus::OncillaNoMoveStarted) }
 }
 
-/// The defaults of the moves-left estimator.
+/// `params` gets the defaults of the moves-left estimator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_moves_left_default(params: *mut OncillaMovesLeft) -> OncillaStatus {
     attempt(|| {
@@ -469,8 +472,8 @@ pub unsafe extern "C" fn oncilla_moves_left_default(params: *mut OncillaMovesLef
     })
 }
 
-/// `moves` gets the moves that one side still has to play, this one included: from what the clock says of the ply, the
-/// pieces and the evaluator's plies. `params`: NULL for the defaults.
+/// `moves` gets how many moves one side still has to play, this one included. The estimate uses the ply, the pieces and
+/// the evaluator's plies in `clock`. `params` may be NULL, for the defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_moves_left(
     params: *const OncillaMovesLeft,

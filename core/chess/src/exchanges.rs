@@ -1,11 +1,12 @@
-//! What moves gain in material: every reply, and the captures behind it, with nothing of a network's.
+//! What moves gain in material: considers every reply, and the captures behind it, and uses no network.
 //!
-//! The plain evaluation of a position is the material on the board ([`worth`]). A move gains what that comes to once
-//! the other side has answered as well as it can and both have captured as long as it pays, less what it is now. So a
-//! move that leaves a piece hanging has a loss, one that forks two pieces has a gain, and a mate given or allowed
-//! counts as [`MATE`].
+//! The plain evaluation of a position is the material on the board ([`worth`]). A move's gain is what that evaluation
+//! becomes once the other side has answered as well as it can and both sides have captured as long as it pays, less
+//! what it is now. So a move that leaves a piece hanging has a loss, one that forks two pieces has a gain, and a mate
+//! given or allowed counts as [`MATE`].
 //!
-//! Behind the reply either side may also stop, in check or not, pawns become queens, and nobody captures en passant.
+//! After the reply, three things are simplified: either side may also stop, in check or not; pawns become queens;
+//! nobody captures en passant.
 
 use core::cell::Cell;
 
@@ -20,24 +21,24 @@ use crate::MoveList;
 use crate::movegen::{Any, PawnSteps, generate};
 use crate::pieces::Pieces;
 
-/// More than all the material there is.
+/// The gain of a mate: more than all the material there is.
 pub const MATE: i32 = 30_000;
 
-/// Captures in a row behind the reply, after which the material counts as it stands.
+/// How many captures in a row are followed after the reply; then the material counts as it stands.
 pub const CAPTURES: u32 = 8;
 
-/// Positions behind replies that [`gains`] looks at, at most: a hundred times as many as there are in an ordinary
+/// How many positions after replies [`gains`] looks at, at most: a hundred times as many as there are in an ordinary
 /// position (540 on average). Each move has its share of them, and once that is used up the material counts as it
 /// stands.
 pub const POSITIONS: u32 = 50_000;
 
-/// More captures and promotions than a position can have.
+/// More captures and promotions than any position has.
 const MOST_CAPTURES: usize = 128;
 
-/// More pieces than a side has.
+/// More pieces than a side can have.
 const MOST_CAPTORS: usize = 16;
 
-/// What a piece counts, in centipawns.
+/// What a piece is worth, in centipawns.
 pub const fn worth(piece: Piece) -> i32 {
     match piece {
         Piece::Pawn => 100,
@@ -49,14 +50,15 @@ pub const fn worth(piece: Piece) -> i32 {
     }
 }
 
-/// What a pawn gains that becomes a queen.
+/// What a pawn gains by becoming a queen.
 const PROMOTION: i32 = worth(Piece::Queen) - worth(Piece::Pawn);
 
-/// What each of the position's legal `moves` gains, in centipawns, into `gains`, which is as long. A mate given is
-/// [`MATE`] less the material there was, one allowed its negative less that; a stalemate leaves equal material.
+/// Computes what each of the position's legal `moves` gains, in centipawns, into `gains`, which must be as long. Giving
+/// mate gains [`MATE`] less the present material; allowing it gains −[`MATE`] less the present material; a stalemate
+/// counts as equal material.
 ///
-/// Half a million instructions in an ordinary position; [`POSITIONS`] bounds them in one with nine queens on either
-/// side.
+/// It takes half a million instructions in an ordinary position; [`POSITIONS`] bounds them in a position with nine
+/// queens on either side.
 ///
 /// # Panics
 ///
@@ -65,7 +67,7 @@ pub fn gains(board: &Board, moves: &[Move], gains: &mut [i32]) {
     gains_within(board, moves, gains, POSITIONS);
 }
 
-/// [`gains`] with another bound than [`POSITIONS`].
+/// Like [`gains`], with another bound than [`POSITIONS`].
 ///
 /// # Panics
 ///
@@ -81,13 +83,14 @@ pub fn gains_within(board: &Board, moves: &[Move], gains: &mut [i32], positions:
     }
 }
 
-/// The amounts of material that differ, in centipawns: more is the same.
+/// The largest amount of material that is told apart, in centipawns: a larger one counts as this.
 const MOST: i32 = 1200;
 
-/// Tells a policy what exchanges say: takes `weight` · (s(best) − s(gain)) from each move's logit, with s(x) = ±ln(1 + |x|)
-/// of x pawns. For a policy whose network is too small to see exchanges by itself.
+/// Corrects a policy by what exchanges say: subtracts `weight` · (s(best) − s(gain)) from each move's logit, with s(x)
+/// = ±ln(1 + |x|) of x pawns. It is for a policy whose network is too small to see exchanges by itself.
 ///
-/// Priors that a shallow search informs: H. Baier and M. Winands, "MCTS-Minimax Hybrids with State Evaluations", 2018.
+/// The idea of priors that a shallow search informs: H. Baier and M. Winands, "MCTS-Minimax Hybrids with State
+/// Evaluations", 2018.
 pub fn correct(logits: &mut [f32], gains: &[i32], weight: f32) {
     let best = gains.iter().copied().max().map_or(0.0, scale);
     for (logit, &gain) in logits.iter_mut().zip(gains) {
@@ -101,7 +104,7 @@ pub fn scale(centipawns: i32) -> f32 {
     libm::copysignf(libm::log1pf(libm::fabsf(pawns)), pawns)
 }
 
-/// Of the side to move, less the other's.
+/// The material of the side to move, less the other side's.
 fn material(board: &Board) -> i32 {
     let side = board.side_to_move();
     let count = |piece, color| board.colored_pieces(color, piece).len() as i32;
@@ -114,7 +117,7 @@ fn after(board: &Board, mv: Move) -> Board {
     after
 }
 
-/// What a move wins at once. (Castling is king takes rook, which takes nothing.)
+/// What a move gains at once. (Castling is king takes rook, which captures nothing.)
 fn gained(board: &Board, mv: Move) -> i32 {
     let taken = if board.colors(!board.side_to_move()).has(mv.to) {
         board.piece_on(mv.to).map_or(0, worth)
@@ -133,8 +136,8 @@ pub(crate) fn is_en_passant(board: &Board, mv: Move) -> bool {
         && !board.occupied().has(mv.to)
 }
 
-/// The material that the side to move ends with after the best of all its moves, if it has `stand` now. `killer` is a
-/// quiet reply that was the best against another move.
+/// The material that the side to move ends up with after the best of all its moves, if it has `stand` now. `killer` is
+/// a quiet reply that was the best against another move.
 fn best_reply(
     board: &Board,
     stand: i32,
@@ -154,7 +157,7 @@ fn best_reply(
     let quiet = || replies.iter().copied().filter(|mv| !loud(mv));
     let mut best = -MATE;
     let look = |mv: Move, best: &mut i32| {
-        // The other side may stop where it is: without mate a move is worth what there is then, at most.
+        // The other side may stop where it is: unless there is a mate, a move is worth at most what there is then.
         let most = stand + gained(board, mv);
         if most > *best || checks.may_give(board, mv) {
             *best = value_of(&after(board, mv), most, *best, positions).max(*best);
@@ -176,7 +179,7 @@ fn best_reply(
     best
 }
 
-/// What is left to the side that moved here and has `stand`, exactly if that is more than `best`.
+/// The material that is left to the side that has just moved and has `stand`; exact if it is more than `best`.
 fn value_of(board: &Board, stand: i32, best: i32, positions: &Cell<u32>) -> i32 {
     if !board.checkers().is_empty() && !generate(board, &mut Any) {
         return MATE;
@@ -188,7 +191,7 @@ fn value_of(board: &Board, stand: i32, best: i32, positions: &Cell<u32>) -> i32 
     -Pieces::of(board).exchange(board.side_to_move(), -stand, reach, -MATE, -best)
 }
 
-/// How far captures are still followed.
+/// How far captures are followed from here on.
 #[derive(Clone, Copy)]
 struct Reach<'a> {
     captures: u32,
@@ -196,7 +199,7 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// What is left behind one more capture, if anything is.
+    /// The reach after one more capture; `None` if captures are not followed any further.
     fn next(self) -> Option<Self> {
         let positions = self.positions.get().checked_sub(1)?;
         self.positions.set(positions);
@@ -204,13 +207,13 @@ impl Reach<'_> {
     }
 }
 
-/// Which moves may give check, without playing them.
+/// Tells which moves may give check, without playing them.
 pub(crate) struct Checks {
-    /// Squares from which a piece of each kind attacks the king.
+    /// For each kind of piece, the squares from which it attacks the king.
     direct: [BitBoard; Piece::NUM],
-    /// All of those.
+    /// The union of these squares.
     any: BitBoard,
-    /// Pieces of the side to move behind which a check may be discovered.
+    /// Pieces of the side to move whose moves may discover a check.
     discoverers: BitBoard,
 }
 
@@ -230,8 +233,8 @@ impl Checks {
         Self { direct, any, discoverers }
     }
 
-    /// Never false for a move that gives check. True for some that don't: along a pin, promotions, castling, en
-    /// passant.
+    /// Whether a move may give check. Never false for a move that does. True for some that don't: moves along a pin,
+    /// promotions, castling, en passant.
     pub(crate) fn may_give(&self, board: &Board, mv: Move) -> bool {
         self.discoverers.has(mv.from)
             || mv.promotion.is_some()
@@ -243,7 +246,7 @@ impl Checks {
 }
 
 impl Pieces {
-    /// The pieces of a side other than pawns that can capture, the least first.
+    /// Lists the pieces of a side, other than pawns, that can capture, the least valuable first.
     fn captors(&self, side: Color, captors: &mut Vec<Captor, MOST_CAPTORS>) {
         let (ours, theirs, occupied) = (self.side(side), self.side(!side), self.occupied());
         let mut add = |piece, reach: &dyn Fn(Square) -> BitBoard| {
@@ -262,7 +265,7 @@ impl Pieces {
         add(Piece::King, &get_king_moves);
     }
 
-    /// After a capture or a step.
+    /// The pieces after a capture or a step.
     fn moved(&self, side: Color, piece: Piece, from: Square, to: Square, taken: Option<Piece>, becomes: Piece) -> Self {
         let mut after = self.clone();
         let (from, to) = (from.bitboard(), to.bitboard());
@@ -276,8 +279,8 @@ impl Pieces {
         after
     }
 
-    /// The material that `side`, which is to move and has `stand` now, ends with, between `alpha` and `beta`. Moves
-    /// that leave a king to be taken are tried as well: the answer shows that they lose.
+    /// The material that `side`, which is to move and has `stand` now, ends up with, limited to the range between
+    /// `alpha` and `beta`. Moves that leave a king to be taken are tried as well: the answer shows that they lose.
     fn exchange(&self, side: Color, stand: i32, reach: Reach, alpha: i32, beta: i32) -> i32 {
         if stand >= beta {
             return stand;
@@ -310,7 +313,7 @@ impl Pieces {
         }
         for victim in [Piece::Queen, Piece::Rook, Piece::Bishop, Piece::Knight, Piece::Pawn] {
             for to in prey & self.kind(victim) {
-                // Most captures win too little to be looked at, and then nobody need know who could make them.
+                // Most captures win too little to be looked at, and then it does not matter who could make them.
                 let most = stand + worth(victim) + if last.has(to) { PROMOTION } else { 0 };
                 if found.is_enough() || most <= found.alpha {
                     continue;
@@ -341,7 +344,7 @@ struct Captor {
     prey: BitBoard,
 }
 
-/// The best of the moves so far, between bounds.
+/// The best of the moves so far, between the bounds.
 struct Found {
     best: i32,
     alpha: i32,

@@ -11,10 +11,10 @@ use heapless::String;
 
 use crate::history::History;
 
-/// What a FEN says.
+/// The content of a FEN.
 pub(crate) struct Setup {
     pub board: Board,
-    /// As given, even if no pawn can capture; but see [`build`].
+    /// As it was given, even if no pawn can capture; but see [`build`].
     pub en_passant: Option<File>,
     pub rule50: u16,
     pub ply: u32,
@@ -60,14 +60,14 @@ pub struct FenError {
     pub field: FenField,
     /// What would have been right.
     pub expected: &'static str,
-    /// What stood there instead, cut off where it is too long for a message.
+    /// What was there instead, cut off if it is too long for a message.
     pub got: String<32>,
 }
 
 impl FenError {
     fn new(field: FenField, expected: &'static str, got: impl fmt::Display) -> Self {
         let mut text = Clipped(String::new());
-        // `Clipped` never fails; it cuts.
+        // `Clipped` never fails: it cuts the text off.
         let _ = write!(text, "{got}");
         FenError { field, expected, got: text.0 }
     }
@@ -81,7 +81,7 @@ impl fmt::Display for FenError {
 
 impl core::error::Error for FenError {}
 
-/// Text that keeps what fits.
+/// A text that is cut off at its capacity.
 pub(crate) struct Clipped<const N: usize>(pub String<N>);
 
 impl<const N: usize> Write for Clipped<N> {
@@ -108,7 +108,7 @@ pub(crate) fn parse(fen: &str) -> Result<Setup, FenError> {
     let rule50: u16 = read_number(FenField::HalfmoveClock, fields.next().unwrap_or("0"))?;
     let number: u16 = read_number(FenField::MoveNumber, fields.next().unwrap_or("1"))?;
     read_end(fields)?;
-    // The library's own clock only goes to 100; ours is beside it.
+    // The library's own clock only goes to 100; ours is kept beside it.
     builder.halfmove_clock = rule50.min(100) as u8;
     // Some programs count moves from 0.
     builder.fullmove_number = number.max(1);
@@ -117,8 +117,8 @@ pub(crate) fn parse(fen: &str) -> Result<Setup, FenError> {
     Ok(Setup { board, en_passant: builder.en_passant.map(Square::file), rule50, ply })
 }
 
-/// The board, without an en-passant flag that no double step can have left and that nobody could use anyway: without it
-/// the moves are the same. Where somebody could, the FEN contradicts itself in what may be played.
+/// Builds the board. An en-passant flag that no double step can have left is dropped if nobody could use it anyway: the
+/// legal moves are the same without it. If somebody could use it, the FEN contradicts itself about what may be played.
 fn build(builder: &mut BoardBuilder) -> Result<Board, FenError> {
     let built = builder.build();
     if matches!(built, Err(BoardBuilderError::InvalidEnPassant)) && !somebody_captures_en_passant(builder) {
@@ -128,8 +128,8 @@ fn build(builder: &mut BoardBuilder) -> Result<Board, FenError> {
     built.map_err(|error| refused(error, builder))
 }
 
-/// What the library refuses after the checks of this module: an en-passant flag where there is something on the square
-/// that the pawn came from, or the king is in a check that the double step can't have given.
+/// The error for what the library refuses after the checks of this module: an en-passant flag where there is something
+/// on the square that the pawn came from, or the king is in a check that the double step can't have given.
 fn refused(error: BoardBuilderError, builder: &BoardBuilder) -> FenError {
     match (error, builder.en_passant) {
         (BoardBuilderError::InvalidEnPassant, Some(square)) => {
@@ -144,7 +144,7 @@ fn refused(error: BoardBuilderError, builder: &BoardBuilder) -> FenError {
     }
 }
 
-/// Whether a pawn could capture where the flag is, its king being safe behind it.
+/// Whether a pawn could capture at the en-passant flag without exposing its king.
 fn somebody_captures_en_passant(builder: &BoardBuilder) -> bool {
     let (Some(to), mover) = (builder.en_passant, builder.side_to_move) else { return false };
     let pawn = Some((Piece::Pawn, mover));
@@ -154,7 +154,7 @@ fn somebody_captures_en_passant(builder: &BoardBuilder) -> bool {
         *after.square_mut(from) = None;
         *after.square_mut(Square::new(to.file(), from.rank())) = None;
         *after.square_mut(to) = pawn;
-        // A king in check while it is the other side's move is refused.
+        // The library refuses a king in check while it is the other side's move.
         after.build().is_ok()
     };
     get_pawn_attacks(to, !mover).into_iter().filter(|&from| builder.square(from) == pawn).any(|from| is_legal(&from))
@@ -190,7 +190,7 @@ fn read_pieces(builder: &mut BoardBuilder, text: &str) -> Result<(), FenError> {
     Ok(())
 }
 
-/// Refuses what no game can reach: it also keeps the number of legal moves within [`crate::MoveList`].
+/// Refuses what no game can reach; this also keeps the number of legal moves within [`crate::MoveList`].
 fn check_material(builder: &BoardBuilder) -> Result<(), FenError> {
     for color in Color::ALL {
         let count = |piece| builder.board.iter().filter(|&&square| square == Some((piece, color))).count();
@@ -231,7 +231,7 @@ fn check_material(builder: &BoardBuilder) -> Result<(), FenError> {
 }
 
 fn check_checks(builder: &BoardBuilder) -> Result<(), FenError> {
-    // Everything else that the library looks at in the bare board has been checked.
+    // Everything else that the library checks in the bare board has been checked.
     let expected = "the side not to move out of check";
     let board = builder.build().map_err(|_| FenError::new(FenField::SideToMove, expected, builder.side_to_move))?;
     let checkers = board.checkers().len();

@@ -1,13 +1,13 @@
-//! A network's word on a position, corrected by what can be seen without one.
+//! Hints: corrections of what a network says of a position, by what can be seen without a network.
 //!
 //! A small network overlooks what hangs and what mates, where a look at exchanges ([`crate::tactics`]) does not. Two
 //! networks of one hidden layer say what that look is worth: the first adds to each move's logit, the second to those
-//! of win, draw and loss. Both are fitted to one network (`fixtures/train/hints.py`), of whose own word they know, and
-//! are wrong for any other.
+//! of win, draw and loss. Both are fitted to one network (`fixtures/train/hints.py`), whose own answer is among their
+//! inputs, and are wrong for any other network.
 //!
-//! KataGo's networks are told of ladders in the same spirit, but before their evaluation and not behind it, for which a
-//! network of Lc0's format has no inputs. Priors that a look ahead informs: H. Baier and M. Winands, "MCTS-Minimax
-//! Hybrids with State Evaluations", 2018.
+//! KataGo's networks are told of ladders in the same spirit, but before the evaluation and not after it; a network of
+//! Lc0's format has no inputs for that. For priors that a look ahead informs, see H. Baier and M. Winands,
+//! "MCTS-Minimax Hybrids with State Evaluations", 2018.
 
 use core::fmt;
 
@@ -16,22 +16,23 @@ use crate::tactics::{OF_MOVE, OF_POSITION, OfMove, OfPosition, of_move};
 /// Neurons of the hidden layers.
 const HIDDEN: usize = 64;
 
-/// What both know of the position: what the network said of it, what is seen of it, and what is seen of all its moves.
+/// Inputs of both networks about the position: what the network said of it, what is seen of it, and what is seen of all
+/// its moves.
 const CONTEXT: usize = 4 + OF_POSITION + OF_ALL;
 
 /// See [`of_all`].
 const OF_ALL: usize = 11;
 
-/// How far behind the network's first choice a move is, and what is seen of it, come before the context.
+/// Inputs about a move: how far it is behind the network's first choice, and what is seen of it; the context follows.
 const MOVE_INPUTS: usize = 1 + OF_MOVE + CONTEXT;
 
 /// How a file of hints begins.
 pub const MAGIC: [u8; 8] = *b"ONHINTS2";
 
-/// A network is never more certain than that a move, or a result, has this probability.
+/// Probabilities of a move, or of a result, that a network gives as less than this count as this.
 const LEAST: f32 = 1e-5;
 
-/// Hints for one network.
+/// The hints for one network.
 #[derive(Clone)]
 pub struct Hints {
     policy: Layers<MOVE_INPUTS, 1>,
@@ -41,21 +42,21 @@ pub struct Hints {
 /// One hidden layer with a ReLU.
 #[derive(Clone)]
 struct Layers<const INPUTS: usize, const OUTPUTS: usize> {
-    /// By input, so that an input of 0 costs nothing: most are.
+    /// By input, so that an input of 0 costs nothing: most inputs are 0.
     weights: [[f32; HIDDEN]; INPUTS],
     bias: [f32; HIDDEN],
     out: [[f32; HIDDEN]; OUTPUTS],
     out_bias: [f32; OUTPUTS],
 }
 
-/// Why bytes are no hints.
+/// Why bytes are not hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HintsError {
-    /// They don't begin with [`MAGIC`].
+    /// They do not begin with [`MAGIC`].
     Magic,
-    /// They are of another length than [`Hints::BYTES`], namely this.
+    /// Their length is not [`Hints::BYTES`], but this.
     Length(usize),
-    /// A number that is not finite, at this place of the bytes.
+    /// The number at this offset of the bytes is not finite.
     NotFinite(usize),
 }
 
@@ -72,7 +73,7 @@ impl fmt::Display for HintsError {
 impl core::error::Error for HintsError {}
 
 impl Hints {
-    /// Length of a file.
+    /// The length of a file, in bytes.
     pub const BYTES: usize = MAGIC.len() + 4 * (Layers::<MOVE_INPUTS, 1>::NUMBERS + Layers::<CONTEXT, 3>::NUMBERS);
 
     /// Reads a file: [`MAGIC`] and numbers of single precision, least byte first: for the policy, then for the value,
@@ -80,7 +81,7 @@ impl Hints {
     ///
     /// # Errors
     ///
-    /// If the bytes are none.
+    /// If the bytes are not hints.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, HintsError> {
         let numbers = bytes.strip_prefix(&MAGIC).ok_or(HintsError::Magic)?;
         if bytes.len() != Self::BYTES {
@@ -171,7 +172,7 @@ fn softmax(logits: [f32; 3]) -> [f32; 3] {
 impl<const INPUTS: usize, const OUTPUTS: usize> Layers<INPUTS, OUTPUTS> {
     const NUMBERS: usize = (INPUTS + 1 + OUTPUTS) * HIDDEN + OUTPUTS;
 
-    /// Zeros for what is missing.
+    /// Reads the numbers; those that are missing become zeros.
     fn read(numbers: &mut impl Iterator<Item = f32>) -> Self {
         let mut next = || numbers.next().unwrap_or(0.0);
         let mut row = || core::array::from_fn(|_| next());
@@ -180,7 +181,7 @@ impl<const INPUTS: usize, const OUTPUTS: usize> Layers<INPUTS, OUTPUTS> {
         Self { weights, bias, out, out_bias: core::array::from_fn(|_| next()) }
     }
 
-    /// The hidden layer's sums after the inputs from `first` on, in so many parts.
+    /// The sums of the hidden layer over the inputs from `first` on, which are given in `PARTS` parts.
     fn begin<const PARTS: usize>(&self, first: usize, inputs: [&[f32]; PARTS]) -> [f32; HIDDEN] {
         let (mut hidden, mut at) = (self.bias, first);
         for part in inputs {

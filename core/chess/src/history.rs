@@ -1,4 +1,4 @@
-//! A game: the positions that a network sees, and that rule 50 and repetitions count.
+//! A game: its positions, as networks see them, and as rule 50 and repetitions count them.
 
 use core::fmt;
 
@@ -10,16 +10,16 @@ use crate::move_list::MoveList;
 use crate::movegen::{self, nth_legal_move};
 use crate::moves::{pack, unpack};
 
-/// Earlier positions that can still matter to the last one.
+/// How many earlier positions can still matter to the last one.
 ///
-/// A position that has gone r < 100 plies without a pawn move or a capture can repeat one of r earlier positions; at
-/// r = 100 the game is drawn. Networks look back seven positions, or along those same r.
+/// A position that has gone r < 100 plies without a pawn move or a capture can repeat one of r earlier positions; at r
+/// = 100 the game is drawn. Networks look back seven positions, or along these same r positions.
 pub const MIN_CAP: usize = 100;
 
-/// The default capacity of a [`History`]: [`MIN_CAP`] and a search of 412 plies below the root, in 64 KiB.
+/// The default capacity of a [`History`]: [`MIN_CAP`] and a search of 412 plies below the root. It takes 64 KiB.
 pub const DEFAULT_CAP: usize = 512;
 
-/// A position with what the rules count along the way to it.
+/// A position, with what the rules count on the way to it.
 #[derive(Clone, Debug)]
 pub struct Position {
     board: Board,
@@ -27,25 +27,27 @@ pub struct Position {
     rule50: u16,
     cycle_length: u16,
     repetitions: u8,
-    /// Packed; 0, which no move packs to, in a start position.
+    /// The last move, packed; 0, which no move packs to, in a start position.
     last_move: u16,
-    /// Equal for positions that repeat each other: pieces, side to move, castling rights, a legal capture en passant.
+    /// A hash that is equal for positions that repeat each other: pieces, side to move, castling rights, a legal
+    /// capture en passant.
     identity: u64,
-    /// Digest of the earlier positions that a later one could repeat; see [`History::graph_key`].
+    /// A digest of the earlier positions that a later one could repeat; see [`History::graph_key`].
     past: u64,
 }
 
 impl Position {
     /// Pieces, side to move, castling rights.
     ///
-    /// Its half-move clock stops at 100 and its en-passant file is set after every double step; [`Position::rule50`]
-    /// and [`Position::en_passant`] are the ones to use.
+    /// The board's own half-move clock stops at 100, and its en-passant file is set after every double step: use
+    /// [`Position::rule50`] and [`Position::en_passant`] instead.
     pub fn board(&self) -> &Board {
         &self.board
     }
 
-    /// The file of a pawn that has just made a double step, if an enemy pawn stands beside it (pinned or not).
-    /// The start position keeps the flag of its FEN even if no pawn can capture, if a double step can have left it.
+    /// The file of a pawn that has just made a double step, if an enemy pawn stands beside it (pinned or not). The
+    /// start position keeps the flag of its FEN even if no pawn can capture, provided that a double step can have left
+    /// it.
     pub fn en_passant(&self) -> Option<File> {
         self.en_passant
     }
@@ -78,7 +80,7 @@ impl Position {
         new
     }
 
-    /// Becomes the position after a legal move. Repetitions are left at 0: they are a matter of the whole game.
+    /// Becomes the position after a legal move. Repetitions are left at 0, because they depend on the whole game.
     fn play(&mut self, mv: Move) {
         let left = scatter(self.identity.wrapping_add(self.repetitions.into()));
         let rights = castle_rights(&self.board);
@@ -104,13 +106,13 @@ impl Position {
             .then_some(file)
     }
 
-    /// The hash of what must be equal in positions that repeat each other.
+    /// The hash of everything that must be equal in positions that repeat each other.
     fn hash_of_what_repeats(&self) -> u64 {
         self.board.hash_without_ep() ^ self.playable_en_passant().map_or(0, |file| scatter(1 << 32 | file as u64))
     }
 
-    /// Same pieces, side to move, castling rights and captures en passant that are legal: by the rules of the game
-    /// positions are the same if the possible moves are, and a flag that nobody can use allows none.
+    /// Whether pieces, side to move, castling rights and legal captures en passant are the same: by the rules of the
+    /// game positions are the same if the possible moves are, and a flag that nobody can use allows none.
     fn occurs_again_in(&self, other: &Position) -> bool {
         let (a, b) = (&self.board, &other.board);
         self.identity == other.identity
@@ -128,19 +130,19 @@ fn castle_rights(board: &Board) -> u32 {
     u32::from_le_bytes([file(white.short), file(white.long), file(black.short), file(black.long)])
 }
 
-/// The mover's pawns beside a pawn that has just made a double step on `file`.
+/// The pawns of the side to move beside a pawn that has just made a double step on `file`.
 fn capturers(board: &Board, file: File) -> cozy_chess::BitBoard {
     let mover = board.side_to_move();
     let behind = Square::new(file, Rank::Sixth.relative_to(mover));
     get_pawn_attacks(behind, !mover) & board.colored_pieces(mover, Piece::Pawn)
 }
 
-/// A start position and the positions after each move.
+/// A start position, and the positions after each move.
 ///
 /// Besides the last position it holds up to `CAP` earlier ones (at least [`MIN_CAP`]). A push beyond that forgets the
 /// oldest position. Whatever is forgotten no longer takes part in repetitions and can't be returned to, so a search
 /// that descends at most `CAP − MIN_CAP` plies below its root and comes back never misses anything that a rule or a
-/// network asks for. A longer game is no problem: its beginning is what goes.
+/// network asks for. A longer game is no problem: it is its beginning that is forgotten.
 ///
 /// ```
 /// use oncilla_chess::History;
@@ -174,11 +176,11 @@ impl<const CAP: usize> History<CAP> {
     /// text alone tells Chess960 apart, so no flag is needed.
     ///
     /// # Errors
-    /// Every field that is not understood, and every position that no game can reach for a reason that is cheap to
-    /// see: kings, numbers of pieces and pawns, pawns on the first or last rank, the side not to move in check, more
-    /// than two checkers, castling without its rook, an en-passant square without its pawn. An en-passant square that
-    /// no double step can have left (its pawn's first square is taken, the king is in another check) is refused if
-    /// somebody could capture there, and else passed over.
+    /// If a field is not understood, or if no game can reach the position, for a reason that is cheap to see: kings,
+    /// numbers of pieces and pawns, pawns on the first or last rank, the side not to move in check, more than two
+    /// checkers, castling without its rook, an en-passant square without its pawn. An en-passant square that no double
+    /// step can have left (its pawn's first square is taken, the king is in another check) is refused if somebody could
+    /// capture there, and ignored otherwise.
     pub fn from_fen(fen: &str) -> Result<Self, FenError> {
         fen::parse(fen).map(Self::starting_from)
     }
@@ -194,7 +196,7 @@ impl<const CAP: usize> History<CAP> {
     /// Plays a legal move.
     ///
     /// # Panics
-    /// May panic on an illegal move, and certainly does in a debug build; [`History::try_push`] asks first.
+    /// May panic on an illegal move, and certainly does in a debug build; [`History::try_push`] checks first.
     pub fn push(&mut self, mv: Move) {
         debug_assert!(self.last.board.is_legal(mv), "illegal move {mv} in {}", self.last.board);
         self.remember_last();
@@ -205,7 +207,7 @@ impl<const CAP: usize> History<CAP> {
     /// Plays a move if it is legal.
     ///
     /// # Errors
-    /// [`IllegalMove`]; nothing has changed.
+    /// [`IllegalMove`]; then nothing has changed.
     pub fn try_push(&mut self, mv: Move) -> Result<(), IllegalMove> {
         if !self.last.board.is_legal(mv) {
             return Err(IllegalMove(mv));
@@ -214,10 +216,11 @@ impl<const CAP: usize> History<CAP> {
         Ok(())
     }
 
-    /// Puts the last position among the earlier ones, forgetting the oldest if there is no room.
+    /// Adds the last position to the earlier ones, and forgets the oldest if there is no room.
     fn remember_last(&mut self) {
         if self.earlier.is_full() {
-            // All others move. Room made below the root of a search is there for its whole rest.
+            // This moves all the others. Once a search has made room below its root, the room stays there until its
+            // end.
             self.earlier.remove(0);
             self.forgotten += 1;
         }
@@ -225,7 +228,7 @@ impl<const CAP: usize> History<CAP> {
         debug_assert!(pushed.is_ok(), "room was made");
     }
 
-    /// Repetitions and cycle length of the last position: one more than its latest equal had.
+    /// Repetitions and cycle length of the last position: one repetition more than its latest equal had.
     ///
     /// Only positions at even distance have the same side to move, and no equal lies beyond the last pawn move or
     /// capture.
@@ -240,7 +243,8 @@ impl<const CAP: usize> History<CAP> {
         })
     }
 
-    /// Takes the last move back. False, and no change, if the position before it was never there or is forgotten.
+    /// Takes the last move back. Returns false, and changes nothing, if there is no position before it or if that is
+    /// forgotten.
     pub fn pop(&mut self) -> bool {
         match self.earlier.pop() {
             Some(position) => {
@@ -251,8 +255,8 @@ impl<const CAP: usize> History<CAP> {
         }
     }
 
-    /// Takes moves back until `len` positions are left. False, and no change, if there are fewer, `len` is 0, or the
-    /// position to return to is forgotten.
+    /// Takes moves back until `len` positions are left. Returns false, and changes nothing, if there are fewer, if
+    /// `len` is 0, or if the position to return to is forgotten.
     pub fn truncate(&mut self, len: usize) -> bool {
         if len > self.len() || len <= self.forgotten {
             return false;
@@ -265,10 +269,10 @@ impl<const CAP: usize> History<CAP> {
         true
     }
 
-    /// Takes moves back until `len` positions are left, and plays `moves` ([packed](pack)) from there: the way of a
-    /// search to its next position. What the game shares with that way already is left as it stands.
+    /// Takes moves back until `len` positions are left, and plays `moves` ([packed](pack)) from there: that is how a
+    /// search goes to its next position. The moves that the game already shares with `moves` are not taken back.
     ///
-    /// False, and no change, where [`History::truncate`] says so.
+    /// Returns false, and changes nothing, if [`History::truncate`] would.
     ///
     /// ```
     /// use oncilla_chess::{History, pack};
@@ -280,7 +284,7 @@ impl<const CAP: usize> History<CAP> {
     /// ```
     ///
     /// # Panics
-    /// As [`History::push`], on an illegal move.
+    /// Like [`History::push`], on an illegal move.
     pub fn replay(&mut self, len: usize, moves: impl IntoIterator<Item = u16>) -> bool {
         if len > self.len() || len <= self.forgotten {
             return false;
@@ -295,12 +299,12 @@ impl<const CAP: usize> History<CAP> {
         true
     }
 
-    /// The position after `plies` moves, which must be held.
+    /// The position after `plies` moves, which must not be forgotten.
     fn position(&self, plies: usize) -> &Position {
         self.earlier.get(plies - self.forgotten).unwrap_or(&self.last)
     }
 
-    /// Positions from the start position to the last, both included, and those forgotten too.
+    /// Number of positions from the start position to the last, including both, and the forgotten ones.
     #[expect(clippy::len_without_is_empty, reason = "a history always has its last position")]
     pub fn len(&self) -> usize {
         self.forgotten + self.earlier.len() + 1
@@ -311,7 +315,7 @@ impl<const CAP: usize> History<CAP> {
         &self.last
     }
 
-    /// The position `plies` before the last, or `None` if it was never there or is forgotten.
+    /// The position `plies` plies before the last, or `None` if there is none or if it is forgotten.
     pub fn back(&self, plies: usize) -> Option<&Position> {
         match plies {
             0 => Some(&self.last),
@@ -354,12 +358,12 @@ impl<const CAP: usize> History<CAP> {
         self.last.cycle_length
     }
 
-    /// Plies since the beginning of the game by the FEN's move number: 2·(move − 1), and 1 more for Black.
+    /// Plies since the beginning of the game, by the FEN's move number: 2·(move − 1), and 1 more for Black.
     pub fn ply(&self) -> u32 {
         self.start_ply.saturating_add(self.len() as u32 - 1)
     }
 
-    /// The legal moves of the last position. Clears `moves` first.
+    /// Lists the legal moves of the last position in `moves`, which is cleared first.
     ///
     /// Their order depends on the position alone. First the pawns that are not pinned: one step, two steps, captures
     /// towards the a-file, captures towards the h-file, each by the square they reach (a1, b1, …, h8; promotions last,
@@ -370,7 +374,7 @@ impl<const CAP: usize> History<CAP> {
         movegen::generate(&self.last.board, moves);
     }
 
-    /// The move at `index` in the list of [`History::legal_moves`], for less than the list costs.
+    /// The move at `index` in the list of [`History::legal_moves`], at a lower cost than the list.
     ///
     /// ```
     /// use oncilla_chess::{History, MoveList};
@@ -384,11 +388,11 @@ impl<const CAP: usize> History<CAP> {
         nth_legal_move(&self.last.board, index)
     }
 
-    /// A 64-bit key of the last position for a search that is a graph.
+    /// A 64-bit key of the last position, for a search that is a graph.
     ///
-    /// It covers pieces, side to move, castling rights, the en-passant file where the capture is legal, the rule-50
-    /// count and the repetitions (2 and more alike): whatever rules and search look at, except which moves led here.
-    /// Because rule 50 takes part, a path can't loop through equal keys.
+    /// It covers pieces, side to move, castling rights, the en-passant file if the capture is legal, the rule-50 count
+    /// and the repetitions (2 and more count the same): everything that rules and search look at, except which moves
+    /// led here. Because the rule-50 count is in it, a path can't loop through equal keys.
     pub fn key(&self) -> u64 {
         let last = &self.last;
         let en_passant = last.playable_en_passant().map_or(0, |file| file as u64 + 1);
@@ -398,12 +402,12 @@ impl<const CAP: usize> History<CAP> {
 
     /// A 64-bit key under which two games may share a node of a search graph.
     ///
-    /// Equal where the last positions are equal (pieces, side to move, castling rights, en-passant flag), the rule-50
-    /// count and the repetitions too, and the positions since the last irreversible move are the same in any order,
-    /// each as often. So whatever is played from there on is a draw by repetition or by rule 50 in both games or in
-    /// neither: a draw is a property of the node. A capture, a pawn move and the loss of a castling right are
-    /// irreversible. Games that began with the same position and the same counters are meant; along one game no key
-    /// comes twice.
+    /// Two keys are equal if the last positions are equal (pieces, side to move, castling rights, en-passant flag),
+    /// with the same rule-50 count and repetitions, and if the positions since the last irreversible move are the same,
+    /// in any order, each as often. So whatever is played from there on is a draw by repetition or by rule 50 in both
+    /// games or in neither: a draw is a property of the node. A capture, a pawn move and the loss of a castling right
+    /// are irreversible. This holds for games that began with the same position and the same counters. Within one game
+    /// no key occurs twice.
     ///
     /// The en-passant flag of the last position is that of [`Position::en_passant`], because networks may see it. For
     /// repetitions, and so in the positions before, it counts only where the capture is legal.
@@ -423,7 +427,7 @@ pub(crate) fn scatter(counters: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// A move that the position does not allow.
+/// The error for a move that the position does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IllegalMove(
     /// The move, castling as king takes rook.

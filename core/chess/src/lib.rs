@@ -1,16 +1,16 @@
 //! What a chess network and a search need of the rules of chess.
 //!
 //! - [`History`]: a start position and the moves played from it, with the counters that end games (rule 50,
-//!   repetitions) and a 64-bit key of the last position.
-//! - [`Terminal`]: why a game is over, in the order in which a search asks.
+//!   repetitions), and a 64-bit key of the last position.
+//! - [`Terminal`]: why a game is over; the reasons are in the order in which a search asks for them.
 //! - [`planes`]: the 112 input planes of Lc0's networks, for every input format.
 //! - [`policy`]: the index of a move among the 1858 outputs of a policy head.
-//! - [`exchanges`]: what every move gains in material; [`tactics`]: that, what hangs, threats and mates as numbers;
-//!   [`hints`]: what these numbers add to a network's policy and value.
+//! - [`exchanges`]: what every move gains in material; [`tactics`]: exchanges, hanging pieces, threats and mates as
+//!   numbers; [`hints`]: what these numbers add to a network's policy and value.
 //! - [`notation`]: moves as UCI writes them, positions as FEN.
 //! - [`pack`], [`unpack`]: a move in 16 bits.
 //!
-//! Legal moves come from [`cozy_chess`], which writes castling as king takes rook; so does everything here but
+//! Legal moves come from [`cozy_chess`], which writes castling as king takes rook; so does everything here except
 //! [`notation`]. Nothing allocates and nothing needs the standard library.
 //!
 //! ```

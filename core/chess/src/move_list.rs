@@ -8,7 +8,8 @@ use cozy_chess::{BitBoard, Move, Piece, Square};
 /// Room for the legal moves of any position that chess can reach: 218 is the most there are.
 const CAPACITY: usize = 256;
 
-/// The legal moves of a position, in the order that [`crate::History::legal_moves`] promises. A slice of moves to read.
+/// The legal moves of a position, in the order that [`crate::History::legal_moves`] promises. It dereferences to a
+/// slice of moves.
 #[derive(Clone)]
 pub struct MoveList {
     len: usize,
@@ -22,12 +23,12 @@ impl MoveList {
         MoveList { len: 0, moves: [ANY; CAPACITY] }
     }
 
-    /// Takes all moves away.
+    /// Removes all moves.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Adds a move to each square of `to`, from where `from` says.
+    /// Adds a move to each square of `to`; `from` says from which square.
     #[inline(always)]
     pub(crate) fn extend(&mut self, from: impl Fn(Square) -> Square, to: BitBoard) {
         let mut left = to.0;
@@ -38,7 +39,7 @@ impl MoveList {
         }
     }
 
-    /// Adds a move. Field by field, which compiles to plain stores.
+    /// Adds a move. It is written field by field, which compiles to plain stores.
     #[inline(always)]
     pub(crate) fn append(&mut self, from: Square, to: Square, promotion: Option<Piece>) {
         debug_assert!(self.len < CAPACITY, "FENs are held to what a game can reach, where 218 moves are the most");

@@ -1,8 +1,8 @@
-//! Legal moves, set by set.
+//! Generates legal moves, as sets.
 //!
 //! [`cozy_chess`] keeps the board, with its checkers and pins, and its tables say where a piece goes. The moves are put
-//! together here, because a search asks for two lists in every playout: pawns are moved all at once, and the squares
-//! that the king must not enter are found for all of its steps together.
+//! together here, because a search needs two lists in every playout: pawns are moved all at once, and the squares that
+//! the king must not enter are found for all of its steps together.
 
 use cozy_chess::{
     BitBoard, Board, CastleRights, Color, File, Move, Piece, Rank, Square, get_between_rays, get_bishop_moves,
@@ -11,23 +11,23 @@ use cozy_chess::{
 
 use crate::move_list::MoveList;
 
-/// What takes the sets. Each method returns true to have no more of them.
+/// Receives the sets. Each method returns true if no more sets are wanted.
 pub(crate) trait Sink {
     /// The piece on `from` can go to any of `to`, without promotion. `to` may be empty.
     fn piece(&mut self, from: Square, to: BitBoard) -> bool;
 
-    /// To each square of `to` goes a pawn that stands `step` squares before it, counted modulo 64 in the order a1, b1,
-    /// …, h8. On the last rank it promotes in all four ways. `to` may be empty.
+    /// A pawn can go to each square of `to`, from `step` squares before it, counted modulo 64 in the order a1, b1, …,
+    /// h8. On the last rank it promotes in all four ways. `to` may be empty.
     fn pawns(&mut self, step: u32, to: BitBoard) -> bool;
 }
 
 /// The first and the last rank.
 const PROMOTION_RANKS: BitBoard = BitBoard(0xff00_0000_0000_00ff);
 
-/// In the order of the moves.
+/// The promotions, in the order of the moves.
 const PROMOTIONS: [Piece; 4] = [Piece::Knight, Piece::Bishop, Piece::Rook, Piece::Queen];
 
-/// Where the pawn stands that goes to `to` by `step`.
+/// The square of the pawn that goes to `to` by `step`.
 fn origin(to: Square, step: u32) -> Square {
     Square::index((to as usize).wrapping_sub(step as usize) & 63)
 }
@@ -51,8 +51,8 @@ impl Sink for MoveList {
     }
 }
 
-/// The move at `index` in the list that [`History::legal_moves`](crate::History::legal_moves) makes of this board, for
-/// less than the list costs.
+/// The move at `index` in the list that [`History::legal_moves`](crate::History::legal_moves) makes of this board, at a
+/// lower cost than the list.
 #[inline]
 pub fn nth_legal_move(board: &Board, index: usize) -> Option<Move> {
     let mut nth = Nth::new(index);
@@ -60,7 +60,7 @@ pub fn nth_legal_move(board: &Board, index: usize) -> Option<Move> {
     nth.found
 }
 
-/// Takes the move at an index and no other.
+/// Takes only the move at one index.
 pub(crate) struct Nth {
     left: usize,
     pub(crate) found: Option<Move>,
@@ -71,8 +71,8 @@ impl Nth {
         Nth { left: index, found: None }
     }
 
-    /// The square at the place that is looked for, if it lies in `set`, where each square stands for `moves` moves.
-    /// What is left to skip is then less than `moves`.
+    /// The square at the index that is looked for, if it is in `set`, where each square stands for `moves` moves. What
+    /// is left to skip is then less than `moves`.
     fn square(&mut self, set: BitBoard, moves: usize) -> Option<Square> {
         let count = set.len() as usize * moves;
         if self.left >= count {
@@ -107,7 +107,7 @@ impl Sink for Nth {
     }
 }
 
-/// Asks only whether there is a move.
+/// Only finds out whether there is a move.
 pub(crate) struct Any;
 
 impl Sink for Any {
@@ -120,8 +120,8 @@ impl Sink for Any {
     }
 }
 
-/// Hands the legal moves of `board` to `sink`, in the order that [`crate::History::legal_moves`] promises. True if the
-/// sink had enough.
+/// Passes the legal moves of `board` to `sink`, in the order that [`crate::History::legal_moves`] promises. Returns
+/// true if the sink wanted no more.
 pub(crate) fn generate<S: Sink>(board: &Board, sink: &mut S) -> bool {
     let side = Side::new(board);
     let checkers = board.checkers();
@@ -144,7 +144,7 @@ pub(crate) fn generate<S: Sink>(board: &Board, sink: &mut S) -> bool {
         || side.king(sink)
 }
 
-/// The mover's view of a board.
+/// A board as the side to move sees it.
 struct Side<'a> {
     board: &'a Board,
     mover: Color,
@@ -189,12 +189,12 @@ impl<'a> Side<'a> {
             || sink.pawns(steps.east, steps.east(pawns) & prey)
     }
 
-    /// A pinned pawn moves on the line to its king.
+    /// A pinned pawn moves only on the line to its king.
     fn pinned_pawns<S: Sink>(&self, pawns: BitBoard, targets: BitBoard, sink: &mut S) -> bool {
         pawns.into_iter().any(|pawn| self.free_pawns(pawn.bitboard(), targets & get_line_rays(self.king, pawn), sink))
     }
 
-    /// The capture is played on the occupied squares: it takes away two pieces at once, which no pin tells.
+    /// The capture is tried on the set of occupied squares: it removes two pieces at once, which pins do not cover.
     fn en_passant<S: Sink>(&self, pawns: BitBoard, sink: &mut S) -> bool {
         let Some(file) = self.board.en_passant() else { return false };
         let to = Square::new(file, Rank::Sixth.relative_to(self.mover));
@@ -214,7 +214,7 @@ impl<'a> Side<'a> {
         free.into_iter().any(|from| sink.piece(from, get_knight_moves(from) & targets))
     }
 
-    /// A pinned slider moves on the line to its king; there it meets no target that blocks another check.
+    /// A pinned slider moves only on the line to its king; there it finds no target that blocks another check.
     fn sliders<S: Sink>(
         &self,
         piece: Piece,
@@ -231,7 +231,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// Steps, then castling to the a side, then to the h side.
+    /// The king's steps, then castling to the a side, then to the h side.
     fn king<S: Sink>(&self, sink: &mut S) -> bool {
         let steps = get_king_moves(self.king) & !self.ours;
         let in_check = !self.board.checkers().is_empty();

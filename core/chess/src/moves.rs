@@ -2,7 +2,7 @@
 
 use cozy_chess::{Move, Piece, Square};
 
-/// The promotion field's values, from 1; 0 is no promotion. They are the numbers of the pieces.
+/// The pieces for the promotion field's values, from 1 on; 0 is no promotion.
 const PROMOTIONS: [Piece; 4] = [Piece::Knight, Piece::Bishop, Piece::Rook, Piece::Queen];
 
 /// Packs a move: bits 0–5 from, bits 6–11 to, bits 12–14 promotion (0 none, 1 knight, 2 bishop, 3 rook, 4 queen).
@@ -20,7 +20,8 @@ pub fn pack(mv: Move) -> u16 {
     promotion << 12 | (mv.to as u16) << 6 | mv.from as u16
 }
 
-/// Unpacks what [`pack`] made. Total: promotion values above 4, which `pack` never writes, read as none.
+/// Unpacks what [`pack`] made. It accepts any number: promotion values above 4, which `pack` never writes, are read as
+/// none.
 pub fn unpack(packed: u16) -> Move {
     Move {
         from: Square::index(usize::from(packed & 63)),

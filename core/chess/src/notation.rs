@@ -1,7 +1,7 @@
 //! Moves as UCI writes them.
 //!
 //! UCI has two ways to write castling: the king's own two squares (`e1g1`), and king takes rook (`e1h1`), which is the
-//! only one that Chess960 can do with. Both are read always; which one is written is the caller's choice.
+//! only one that is enough for Chess960. Both are always read; the caller chooses which one is written.
 
 use core::fmt::{self, Write};
 use core::str::FromStr;
@@ -17,7 +17,7 @@ pub type MoveText = String<5>;
 /// Why the text of a move was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoveError {
-    /// The text, cut off where it is too long for a message.
+    /// The text, cut off if it is too long for a message.
     pub text: String<16>,
     /// What is wrong with it.
     pub reason: MoveRefusal,
@@ -26,9 +26,9 @@ pub struct MoveError {
 /// What can be wrong with the text of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveRefusal {
-    /// It is not two squares and at most one letter.
+    /// It is not two squares and at most one letter more.
     Syntax,
-    /// The letter is none of q, r, b, n.
+    /// The letter is not q, r, b or n.
     PromotionLetter,
     /// A pawn reaches the last rank and no letter says what it becomes.
     NoPromotionLetter,
@@ -50,7 +50,7 @@ impl fmt::Display for MoveError {
 
 impl core::error::Error for MoveError {}
 
-/// Reads a move of `board`, castling in either notation.
+/// Reads a move of `board`, with castling in either notation.
 ///
 /// ```
 /// use oncilla_chess::{History, notation};
@@ -64,11 +64,11 @@ impl core::error::Error for MoveError {}
 /// ```
 ///
 /// # Errors
-/// Text that is no move, and moves that are not legal.
+/// If the text is not a move, or the move is not legal.
 pub fn parse_move(board: &Board, text: &str) -> Result<Move, MoveError> {
     read_move(board, text).map_err(|reason| {
         let mut clipped = Clipped(String::new());
-        // `Clipped` never fails; it cuts.
+        // `Clipped` never fails: it cuts the text off.
         let _ = clipped.write_str(text);
         MoveError { text: clipped.0, reason }
     })

@@ -1,4 +1,4 @@
-//! Where the pieces stand, and nothing else: enough to capture.
+//! The squares of the pieces, and nothing else: enough for captures.
 
 use cozy_chess::{BitBoard, Board, Color, Piece, Square, get_between_rays, get_bishop_rays, get_rook_rays};
 
@@ -51,13 +51,13 @@ impl Pieces {
         screens
     }
 
-    /// Puts a piece on empty squares.
+    /// Puts a piece on each square of `on`, which are empty.
     pub(crate) fn put(&mut self, side: Color, piece: Piece, on: BitBoard) {
         self.kinds[piece as usize] |= on;
         self.sides[side as usize] |= on;
     }
 
-    /// Takes a piece away.
+    /// Removes a piece.
     pub(crate) fn take(&mut self, side: Color, piece: Piece, from: BitBoard) {
         self.kinds[piece as usize] &= !from;
         self.sides[side as usize] &= !from;

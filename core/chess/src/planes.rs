@@ -22,27 +22,27 @@ use cozy_chess::{BitBoard, CastleRights, Color, File, Piece, Rank, Square};
 use crate::history::{History, Position, scatter};
 use crate::transform::{Transform, seen_by};
 
-/// Planes of an input.
+/// How many planes an input has.
 pub const PLANES: usize = 112;
 
-/// Positions of an input, the last one included.
+/// How many positions an input shows, including the last one.
 pub const POSITIONS: usize = 8;
 
-/// Planes of a position.
+/// How many planes each position has.
 const PER_POSITION: usize = 13;
 
-/// First of the planes that don't belong to a position.
+/// Index of the first plane that does not belong to a position.
 const AUX: usize = POSITIONS * PER_POSITION;
 
-/// Squares of a plane.
+/// How many squares a plane has.
 const SQUARES: usize = 64;
 
 const ALL: u64 = u64::MAX;
 
-/// How a network wants its input, by Lc0's names and numbers.
+/// The form in which a network wants its input, with Lc0's names and numbers.
 ///
-/// From [`InputFormat::Canonical`] on the board is turned by [`Transform`], and history ends where a position can't
-/// be repeated any more: at another set of castling rights, at an en-passant flag, after a pawn move or a capture.
+/// From [`InputFormat::Canonical`] on, the board is turned by [`Transform`], and history ends where a position can't be
+/// repeated any more: at a change of castling rights, at an en-passant flag, after a pawn move or a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum InputFormat {
@@ -54,11 +54,11 @@ pub enum InputFormat {
     Canonical = 3,
     /// 4, `…_HECTOPLIES`: rule 50 divided by 100.
     CanonicalHectoplies = 4,
-    /// 132, `…_HECTOPLIES_ARMAGEDDON`: and plane 110 says that Black is to move.
+    /// 132, `…_HECTOPLIES_ARMAGEDDON`: as 4, and plane 110 says that Black is to move.
     CanonicalHectopliesArmageddon = 132,
-    /// 5, `…_V2`: hectoplies, and of the earlier positions only repeated ones.
+    /// 5, `…_V2`: as 4, and of the earlier positions only repeated ones are shown.
     CanonicalV2 = 5,
-    /// 133, `…_V2_ARMAGEDDON`.
+    /// 133, `…_V2_ARMAGEDDON`: as 5, and plane 110 says that Black is to move.
     CanonicalV2Armageddon = 133,
 }
 
@@ -102,10 +102,10 @@ impl InputFormat {
     }
 }
 
-/// What stands for the positions before the first: Lc0's option HistoryFill.
+/// What takes the place of the positions before the first: Lc0's option HistoryFill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HistoryFill {
-    /// Nothing. One entry is filled all the same if the first position has an en-passant flag: that move is known.
+    /// Nothing. But one entry is filled if the first position has an en-passant flag, because that move is known.
     No,
     /// The first position again, unless it is the standard start position.
     #[default]
@@ -115,12 +115,12 @@ pub enum HistoryFill {
 }
 
 impl HistoryFill {
-    /// All of them.
+    /// All the values.
     pub const ALL: [Self; 3] = [Self::No, Self::FenOnly, Self::Always];
 }
 
 impl fmt::Display for HistoryFill {
-    /// As Lc0's option has it.
+    /// Writes the value as Lc0's option has it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::No => "no",
@@ -151,7 +151,7 @@ impl Plane {
     }
 }
 
-/// A choice of planes: those that a network looks at.
+/// A set of planes: those that a network looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlaneSet(u128);
 
@@ -159,22 +159,22 @@ impl PlaneSet {
     /// All planes of an input.
     pub const ALL: PlaneSet = PlaneSet((1 << PLANES) - 1);
 
-    /// How many there are.
+    /// How many planes the set has.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// True if there is none.
+    /// True if the set has no plane.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether it is one of them.
+    /// Whether `plane` is in the set.
     pub fn contains(self, plane: usize) -> bool {
         plane < PLANES && self.0 >> plane & 1 != 0
     }
 
-    /// Positions that the planes show, counted from the last one to the earliest.
+    /// How many positions the planes show, counted from the last one back to the earliest that is shown.
     pub fn positions(self) -> usize {
         let of_positions = self.0 & ((1 << AUX) - 1);
         let bits = u128::BITS - of_positions.leading_zeros();
@@ -183,7 +183,7 @@ impl PlaneSet {
 }
 
 impl FromIterator<usize> for PlaneSet {
-    /// Those with these numbers. What is no plane of an input is left out.
+    /// The set of the planes with these numbers. Numbers that are not an input's are ignored.
     fn from_iter<I: IntoIterator<Item = usize>>(planes: I) -> Self {
         PlaneSet(planes.into_iter().filter(|&plane| plane < PLANES).fold(0, |set, plane| set | 1 << plane))
     }
@@ -208,7 +208,8 @@ impl Planes {
 
     /// Writes the planes of `seen` as a network reads them: plane after plane, square 8·rank + file within a plane.
     ///
-    /// `out` should have 64 numbers for each. Planes that find no room are left out, and numbers beyond the last become 0.
+    /// `out` should have 64 numbers for each plane of `seen`. Planes for which there is no room are left out, and
+    /// numbers beyond the last plane become 0.
     pub fn expand_into(&self, seen: PlaneSet, out: &mut [f32]) {
         // Most planes are empty, a few are full, and the others have few squares.
         out.fill(0.0);
@@ -260,23 +261,23 @@ impl View {
 }
 
 /// A 64-bit key of what [`encode`] writes into the planes of `seen` for the last position of `history`, and of its
-/// legal moves: for a cache of what a network said that looks at those planes.
+/// legal moves: for a cache of the answers of a network that looks at those planes.
 ///
-/// Equal keys mean equal planes and equal moves, as far as 64 bits can tell. The other way round it holds for the same
-/// last position where `seen` has all planes of the positions that it shows, unless an earlier one had castling rights
-/// that are lost meanwhile: no format shows when.
+/// Equal keys mean equal planes and equal moves, as far as 64 bits can tell. The converse holds for the same last
+/// position if `seen` has all planes of the positions that it shows, unless an earlier position had castling rights
+/// that were lost since: no format shows when they were.
 ///
 /// It takes no more than a look at each position that `seen` shows.
 pub fn key<const CAP: usize>(history: &History<CAP>, format: InputFormat, fill: HistoryFill, seen: PlaneSet) -> u64 {
     let last = history.last();
     let en_passant = |position: &Position| position.en_passant().map_or(0, |file| file as u64 + 1);
     let mut key = u64::from(last.rule50().min(MOST_PLIES)) << 4 | en_passant(last);
-    // The last one gives the moves.
+    // The last position gives the moves.
     for (position, origin) in Seen::new(history, format, fill).take(seen.positions().max(1)) {
         let repeated = u64::from(position.repetitions() > 0);
         let filled = match origin {
             Origin::Played => 0,
-            // Its pawn stands elsewhere.
+            // The pawn is on another square.
             Origin::Filled => 1 + en_passant(position),
         };
         key = scatter(key ^ position.board().hash_without_ep()).wrapping_add(filled << 1 | repeated);
@@ -288,11 +289,11 @@ pub fn key<const CAP: usize>(history: &History<CAP>, format: InputFormat, fill: 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Played,
-    /// It stands for one before the first.
+    /// The position takes the place of one before the first.
     Filled,
 }
 
-/// The positions of an input, the last one of the game first. At most [`POSITIONS`].
+/// Iterates over the positions of an input, the last one of the game first; at most [`POSITIONS`].
 struct Seen<'a, const CAP: usize> {
     history: &'a History<CAP>,
     format: InputFormat,
@@ -324,7 +325,7 @@ impl<'a, const CAP: usize> Iterator for Seen<'a, CAP> {
             let wanted = first || !self.format.keeps_only_repeated() || position.repetitions() > 0;
             self.plies += 1;
             self.left -= usize::from(wanted);
-            // A filled position is never wanted where only repeated ones are: the way back ends there too.
+            // A filled position is never wanted if only repeated ones are: the way back ends there, too.
             if self.format.is_canonical() && (position.rule50() == 0 || !wanted && origin == Origin::Filled) {
                 self.left = 0;
             }
@@ -349,9 +350,9 @@ fn write_positions<const CAP: usize>(positions: Seen<CAP>, view: View, planes: &
     slots.for_each(|out| *out = [Plane::EMPTY; PER_POSITION]);
 }
 
-/// The position that stands for the one `plies` before the last, where the game has none.
+/// The position that takes the place of the one `plies` plies before the last, if the game has none there.
 fn filler<const CAP: usize>(history: &History<CAP>, plies: usize, fill: HistoryFill) -> Option<&Position> {
-    // Without the start position the game has more than is held: nothing is known to be missing.
+    // If the start position is forgotten, the game has more positions than are held: none is known to be missing.
     let start = history.start()?;
     let before_start = plies + 1 - history.len();
     let allowed = match fill {
@@ -380,7 +381,7 @@ fn write_position(position: &Position, view: View, out: &mut [Plane; PER_POSITIO
     out[PER_POSITION - 1] = Plane::full_if(position.repetitions() > 0);
 }
 
-/// Puts the pawn of an en-passant flag back where it came from: the position before the first is known that far.
+/// Puts the pawn of an en-passant flag back to its origin: that much of the position before the first is known.
 fn take_double_step_back(position: &Position, view: View, out: &mut [Plane; PER_POSITION]) {
     let Some(file) = position.en_passant() else { return };
     let mover = !position.board().side_to_move();
@@ -389,8 +390,9 @@ fn take_double_step_back(position: &Position, view: View, out: &mut [Plane; PER_
     out[pawns].mask ^= seen(Rank::Fourth) | seen(Rank::Second);
 }
 
-/// What the plane of the fifty-move rule says at most. A game may go on beyond, and a FEN say anything; no network was
-/// taught with that, and what it makes of a thousand is nonsense. (Lc0 tells it.)
+/// The largest count that the plane of the fifty-move rule shows. A game may go on beyond it, and a FEN may say
+/// anything; no network was trained with larger counts, and what it makes of a thousand is nonsense. (Lc0 does show
+/// larger counts.)
 const MOST_PLIES: u16 = 100;
 
 /// Writes planes 104–111.
@@ -419,8 +421,8 @@ fn write_aux(last: &Position, format: InputFormat, view: View, planes: &mut Plan
     planes.0[AUX + 4..].copy_from_slice(&[turn_or_en_passant, rule50, armageddon, Plane::full_if(true)]);
 }
 
-/// The rooks of the mover and of the opponent that stand on these files, from the mover's view. Whoever may castle sees
-/// the board as it is, without a transform.
+/// The rooks of the mover and of the opponent that stand on these files, from the mover's view. If anybody may castle,
+/// there is no transform.
 fn castling_rooks([own, other]: [Option<File>; 2]) -> u64 {
     let rook = |file: Option<File>, rank| file.map_or(0, |file| Square::new(file, rank).bitboard().0);
     rook(own, Rank::First) | rook(other, Rank::Eighth)

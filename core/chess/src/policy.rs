@@ -1,20 +1,20 @@
-//! The place of a move among the outputs of a policy head.
+//! The index of a move among the outputs of a policy head.
 //!
 //! A policy has [`SIZE`] entries, seen from the mover (Black's ranks mirrored). Entries 0–1791 are the pairs of squares
 //! a queen or a knight can join on an empty board, in order of the from square, then of the to square (a1, b1, …, h8).
 //! Entries 1792–1857 are the promotions to queen, rook and bishop, in order of the pawn's file, the target file and the
 //! piece. Promotion to a knight has the entry of the plain pair, castling that of the king taking its rook.
 //!
-//! Nothing here is a listed table: all follows from that rule, at compile time.
+//! No table is listed here: everything follows from that rule, at compile time.
 
 use cozy_chess::{Color, Move, Piece, Square};
 
 use crate::transform::Transform;
 
-/// Entries of a policy.
+/// How many entries a policy has.
 pub const SIZE: usize = 1858;
 
-/// First entry of the promotions to queen, rook and bishop.
+/// Index of the first entry of the promotions to queen, rook and bishop.
 const PROMOTIONS: u16 = 1792;
 
 /// The eight directions as steps of (file, rank): north, then clockwise.
@@ -23,7 +23,7 @@ const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1
 /// The eight knight steps (file, rank).
 const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
-/// By from square: the squares a queen or a knight reaches on an empty board.
+/// By from square: the set of squares that a queen or a knight reaches on an empty board.
 const REACH: [u64; 64] = {
     let mut reach = [0; 64];
     let mut from = 0;
@@ -45,7 +45,7 @@ const REACH: [u64; 64] = {
     reach
 };
 
-/// By from square: the entry of its first pair. One more at the end: the number of all pairs.
+/// By from square: the entry of its first pair. The last element is the number of all pairs.
 const FIRST: [u16; 65] = {
     let mut first = [0; 65];
     let mut from = 0;
@@ -58,7 +58,7 @@ const FIRST: [u16; 65] = {
 
 const _: () = assert!(FIRST[64] == PROMOTIONS);
 
-/// By from and to square: the entry of the pair. Of no use for a pair that neither a queen nor a knight can join.
+/// By from and to square: the entry of the pair. Meaningless for a pair that neither a queen nor a knight can join.
 static PAIRS: [[u16; 64]; 64] = {
     let mut pairs = [[0; 64]; 64];
     let mut from = 0;
@@ -80,7 +80,7 @@ const fn step(from: usize, files: i8, ranks: i8) -> u64 {
     if on_board { 1 << (rank * 8 + file) } else { 0 }
 }
 
-/// The entry of a legal move, below [`SIZE`].
+/// The entry of a legal move; below [`SIZE`].
 ///
 /// `transform` is what [`crate::planes::encode`] returned for the position: the policy is turned like the planes.
 ///
@@ -112,12 +112,13 @@ fn promotion_index(from: usize, to: usize, piece: Piece) -> u16 {
         Piece::Rook => 1,
         _ => 2,
     };
-    // File a has two targets, every later one three that begin a file earlier: pair (f, t) has 2f + t before it.
+    // File a has two targets, every later file has three, beginning one file earlier: so 2f + t pairs come before pair
+    // (f, t).
     let pair = 2 * (from & 7) + (to & 7);
     PROMOTIONS + 3 * pair as u16 + piece
 }
 
-/// A policy entry as a move of the mover's view: from, to, and the piece of an entry for queen, rook or bishop.
+/// A policy entry as a move from the mover's view: from, to, and the piece if the entry is for queen, rook or bishop.
 ///
 /// # Panics
 /// If `index` is not below [`SIZE`].

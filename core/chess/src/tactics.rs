@@ -1,8 +1,8 @@
 //! What can be seen of moves and positions without searching: what hangs, what is threatened, what gives check or mate.
 //!
-//! Numbers for a small network to weigh ([`crate::hints`]). Amounts of material are those of exchanges on one square,
-//! in which both sides capture with their least piece as long as it pays and pinned pieces only along their pin;
-//! [`scale`] makes numbers of them.
+//! These are numbers for a small network to weigh ([`crate::hints`]). Amounts of material come from exchanges on one
+//! square, in which both sides capture with their least piece as long as it pays and pinned pieces only along their
+//! pin; [`scale`] turns them into numbers.
 
 use cozy_chess::{
     BitBoard, Board, Color, File, Move, Piece, Square, get_bishop_moves, get_king_moves, get_knight_moves,
@@ -15,27 +15,27 @@ use crate::exchanges::{self, Checks, is_en_passant, scale, worth};
 use crate::movegen::{Any, generate};
 use crate::pieces::Pieces;
 
-/// How many numbers there are of a move.
+/// How many numbers describe a move.
 pub const OF_MOVE: usize = 27;
 
-/// How many numbers there are of a position.
+/// How many numbers describe a position.
 pub const OF_POSITION: usize = 8;
 
-/// More pieces than can capture on one square.
+/// More pieces than can take part in captures on one square.
 const MOST_CAPTURES: usize = 32;
 
-/// Mating threats that are looked at.
+/// How many mating threats are looked at, at most.
 const MOST_THREATS: usize = 4;
 
 /// What is seen of a move.
 pub type OfMove = [f32; OF_MOVE];
 
 /// What is seen of a position: the most and the second most that the other side could win by capturing if it were to
-/// move, the same of the side to move, whether that is in check, the logarithm of the number of its moves, whether the
-/// other side threatens mate, how full the board is.
+/// move, the same two amounts for the side to move, whether it is in check, the logarithm of the number of its moves,
+/// whether the other side threatens mate, how full the board is.
 pub type OfPosition = [f32; OF_POSITION];
 
-/// Places in [`OfMove`] that [`crate::hints`] reads by themselves.
+/// Indices in [`OfMove`] that [`crate::hints`] reads separately.
 pub(crate) mod of_move {
     pub(crate) const OTHER_LOST: usize = 2;
     pub(crate) const BALANCE: usize = 4;
@@ -47,7 +47,8 @@ pub(crate) mod of_move {
     pub(crate) const GAIN_BEHIND_BEST: usize = 26;
 }
 
-/// What is seen of a position and of each of its legal `moves`. `gains` is room for as many numbers as there are moves.
+/// Fills in what is seen of each of the position's legal `moves`, and returns what is seen of the position. `gains` is
+/// room for as many numbers as there are moves.
 ///
 /// # Panics
 ///
@@ -64,7 +65,7 @@ pub fn look(board: &Board, moves: &[Move], gains: &mut [i32], seen: &mut [OfMove
     view.of_position(moves.len())
 }
 
-/// Fills in how much less each move has than the one that has most.
+/// Fills in, at index `behind`, by how much each move has less than the best one at index `what`.
 fn behind_best(seen: &mut [OfMove], what: usize, behind: usize) {
     let best = seen.iter().map(|seen| seen[what]).fold(f32::MIN, f32::max);
     seen.iter_mut().for_each(|seen| seen[behind] = best - seen[what]);
@@ -149,7 +150,7 @@ impl<'a> View<'a> {
         ]
     }
 
-    /// Whether a mate that threatens is still there behind the move.
+    /// Whether a mate that the other side threatens is still possible after the move.
     fn is_mated_behind(&self, mv: Move) -> bool {
         if self.threats.is_empty() {
             return false;
@@ -180,22 +181,22 @@ fn is_mate(board: &Board, mv: Move) -> bool {
     !after.checkers().is_empty() && !generate(&after, &mut Any)
 }
 
-/// Where the pieces stand, and which of them are pinned.
+/// The squares of the pieces, and which of them are pinned.
 #[derive(Clone)]
 struct Scene {
     pieces: Pieces,
     kings: [Square; Color::NUM],
-    /// By side. Of the position that is looked at: that a move makes and breaks pins is not seen.
+    /// By side; those of the position that is looked at: pins that a move makes or breaks are not seen.
     pinned: [BitBoard; Color::NUM],
 }
 
-/// A scene behind a move.
+/// The scene after a move.
 struct Played {
     after: Scene,
-    /// What stands on `to`.
+    /// The piece that is on `to` now.
     piece: Piece,
     to: Square,
-    /// What was captured, and what a pawn became more.
+    /// What was captured, and what a pawn gained by its promotion.
     won: i32,
 }
 
@@ -236,7 +237,7 @@ impl Scene {
         Played { after, piece: becomes, to, won: won + worth(becomes) - worth(piece) }
     }
 
-    /// All that attacks a square, of both sides.
+    /// All pieces of both sides that attack a square.
     fn attackers(&self, to: Square, occupied: BitBoard) -> BitBoard {
         let Pieces { sides, .. } = self.pieces;
         let pawns = get_pawn_attacks(to, Color::Black) & sides[0] | get_pawn_attacks(to, Color::White) & sides[1];
@@ -247,7 +248,7 @@ impl Scene {
             | get_rook_moves(to, occupied) & self.pieces.straight()
     }
 
-    /// Pieces of both sides that a pin keeps from going to a square.
+    /// Pieces of both sides that a pin prevents from going to a square.
     fn kept_from(&self, to: Square) -> BitBoard {
         let mut kept = BitBoard::EMPTY;
         for (pinned, &king) in self.pinned.iter().zip(&self.kings) {
@@ -258,7 +259,7 @@ impl Scene {
         kept
     }
 
-    /// What `side` wins by capturing on a square; nothing if it had better not.
+    /// What `side` wins by capturing on a square; 0 if it had better not capture.
     fn wins(&self, side: Color, to: Square) -> i32 {
         let able = !self.kept_from(to);
         let mut occupied = self.pieces.occupied();
@@ -266,7 +267,7 @@ impl Scene {
         if (attackers & self.pieces.side(side)).is_empty() {
             return 0;
         }
-        // What stands there has been won once the next piece captures.
+        // What is on the square now has been won once the next piece captures.
         let mut stands = Piece::ALL.into_iter().find(|&piece| self.pieces.kind(piece).has(to)).map_or(0, worth);
         let mut captured: Vec<i32, MOST_CAPTURES> = Vec::new();
         let mut mover = side;
@@ -289,8 +290,8 @@ impl Scene {
         captured.iter().rev().fold(0, |behind, &captured| (captured - behind).max(0))
     }
 
-    /// The least of some pieces of a side; of two alike the one that is farther behind, so that colours make no
-    /// difference.
+    /// The least valuable of some pieces of a side; of two of a kind the one that is farther back, so that colours make
+    /// no difference.
     fn least(&self, side: Color, among: BitBoard) -> Option<(Piece, Square)> {
         if among.is_empty() {
             return None;
@@ -302,7 +303,7 @@ impl Scene {
         Piece::ALL.into_iter().find_map(|piece| Some((piece, backmost(among & self.pieces.kind(piece))?)))
     }
 
-    /// The most and the second most that `side` wins by capturing on a square, other than `but`.
+    /// The most and the second most that `side` wins by capturing on any square other than `but`.
     fn hanging(&self, side: Color, but: BitBoard) -> (i32, i32) {
         let (mut most, mut second) = (0, 0);
         for to in self.pieces.side(!side) & !self.pieces.kind(Piece::King) & !but {

@@ -1,4 +1,4 @@
-//! Why a game is over, in the order in which a search asks.
+//! Why a game is over; the reasons are in the order in which a search asks for them.
 
 use cozy_chess::{BitBoard, Board, Piece};
 
@@ -12,14 +12,14 @@ pub enum Terminal {
     Checkmate,
     /// The side to move has no legal move and is not in check: a draw.
     Stalemate,
-    /// Neither side can mate by any sequence of moves that this rule knows: a draw.
+    /// Neither side can mate by any sequence of moves, as far as this rule can tell: a draw.
     Material,
     /// A hundred plies without a pawn move or a capture: a draw.
     FiftyMoves,
     /// The third occurrence of the position: a draw.
     Threefold,
-    /// The second occurrence of a position whose first lies at or below the root: a draw to the search, though not
-    /// yet by the rules, so it proves nothing about the position.
+    /// The second occurrence of a position whose first occurrence is at or below the root: a draw to the search, though
+    /// not yet by the rules, so it proves nothing about the position.
     TwoFold {
         /// Plies since the position's previous occurrence.
         cycle: u16,
@@ -27,14 +27,14 @@ pub enum Terminal {
 }
 
 impl Terminal {
-    /// A draw; otherwise the side to move has lost.
+    /// True for a draw; otherwise the side to move has lost.
     pub fn is_draw(self) -> bool {
         self != Terminal::Checkmate
     }
 }
 
 impl<const CAP: usize> History<CAP> {
-    /// Why the last position is terminal, or `None` while the game goes on.
+    /// Why the last position is terminal; `None` while the game goes on.
     ///
     /// `plies_from_root` is the position's depth below the root of the search. The root itself (0) is terminal only
     /// if it has no legal move: a search was asked for, so the game goes on whatever its counters say.
@@ -81,12 +81,13 @@ impl<const CAP: usize> History<CAP> {
     }
 }
 
-/// The position occurred exactly once before, at or below the root.
+/// Whether the position occurred exactly once before, at or below the root.
 fn repeats_below_root(last: &Position, plies_from_root: usize) -> bool {
     last.repetitions() == 1 && plies_from_root >= 4 && plies_from_root >= usize::from(last.cycle_length())
 }
 
-/// No mate is possible: a bare minor piece at most, or bishops that all stand on one colour.
+/// Whether no mate is possible: there is one bishop or knight at most, or only bishops that are all on squares of one
+/// colour.
 ///
 /// Two knights, or a knight on each side, can still mate if the other side helps, so they don't count.
 fn insufficient_material(board: &Board) -> bool {

@@ -4,7 +4,7 @@ use cozy_chess::{Board, Color, Piece, Square};
 
 /// Three reflections, applied in this order: flip the files, mirror the ranks, transpose along the diagonal h1–a8.
 ///
-/// Canonical input formats (3 and above) turn the board so that the mover's king stands in one small part of it; the
+/// Canonical input formats (3 and above) turn the board so that the mover's king is in one small part of it; the
 /// policy's squares turn with it. Other formats use [`Transform::NONE`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Transform(u8);
@@ -22,7 +22,7 @@ impl Transform {
         self.0
     }
 
-    /// Where a square of the mover's view goes.
+    /// The square to which a square of the mover's view goes.
     #[inline]
     pub fn square(self, square: Square) -> Square {
         let files = if self.0 & FLIP != 0 { 0b000_111 } else { 0 };
@@ -34,7 +34,7 @@ impl Transform {
         Square::index(square)
     }
 
-    /// Where a set of squares of the mover's view goes, one bit a square (a1 = bit 0).
+    /// The set to which a set of squares of the mover's view goes, with one bit for each square (a1 = bit 0).
     #[inline]
     pub fn mask(self, mask: u64) -> u64 {
         let mut mask = mask;
@@ -45,7 +45,8 @@ impl Transform {
             mask = mask.swap_bytes();
         }
         if self.0 & TRANSPOSE != 0 {
-            // Quarters of the board, then of each quarter: what lies off the diagonal h1–a8 changes places.
+            // First the quarters of the board, then the quarters of each quarter: what is off the diagonal h1–a8
+            // changes places.
             for (apart, lower) in [(36, 0x0f0f_0f0f), (18, 0x3333_0000_3333), (9, 0x55_0055_0055_0055)] {
                 let changed = (mask ^ mask >> apart) & lower;
                 mask ^= changed | changed << apart;
@@ -56,9 +57,9 @@ impl Transform {
 
     /// The transform that the canonical formats choose for a position.
     ///
-    /// None while anybody may castle. Else the king comes to files e–h; pawns forbid anything more. Without pawns it
-    /// comes to ranks 1–4 and on or below the diagonal h1–a8; on the diagonal itself the first set of pieces that is
-    /// not its own reflection decides.
+    /// None while anybody may castle. Otherwise the king goes to files e–h; if there are pawns, nothing more is
+    /// allowed. Without pawns the king goes to ranks 1–4 and on or below the diagonal h1–a8; on the diagonal itself the
+    /// first set of pieces that is not its own reflection decides.
     pub(crate) fn canonical(board: &Board) -> Transform {
         let rights = Color::ALL.map(|color| *board.castle_rights(color));
         if rights.iter().any(|side| side.short.is_some() || side.long.is_some()) {

@@ -109,7 +109,7 @@ impl<'m> Player<'m> {
         Self { board, search: Search::new(tree, Params::default()) }
     }
 
-    /// The move after so many playouts; `None` if the game has ended.
+    /// The move after `playouts` playouts; `None` if the game has ended.
     pub fn best_move(&mut self, playouts: u64) -> Option<Move> {
         self.search.start_move();
         self.search

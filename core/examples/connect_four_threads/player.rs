@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::Instant;
 
-/// Playouts that a thread has under way at a time: so many positions would be a batch of an evaluator that wants
+/// Playouts that a thread has under way at a time: that many positions would be a batch of an evaluator that wants
 /// batches.
 const BATCH: usize = 8;
 /// Longest game.
@@ -65,7 +65,7 @@ impl<'m> Player<'m> {
         Self { board, search: RwLock::new(Search::new(tree, Params::default())), manager: Manager::default() }
     }
 
-    /// The move to play, found by so many threads; `None` if the game has ended.
+    /// The move to play, found by `threads` threads; `None` if the game has ended.
     pub fn think(&mut self, clock: &Clock, threads: usize) -> Option<Thought> {
         let search = self.search.get_mut().unwrap_or_else(PoisonError::into_inner);
         search.start_move();
@@ -174,8 +174,7 @@ fn make_room(search: &RwLock<Search<Tree<'_>>>, event: &mut Event<PLIES>) -> boo
     has_room
 }
 
-/// One batch: down, answers, up. Gives back what kept a playout from a leaf, [`Gathered::Full`] or
-/// [`Gathered::NoMoves`].
+/// One batch: down, answers, up. Returns what kept a playout from a leaf, [`Gathered::Full`] or [`Gathered::NoMoves`].
 fn playouts(
     search: &Search<Tree<'_>>,
     events: &mut [Event<PLIES>; BATCH],

@@ -9,7 +9,7 @@ use crate::grid::{self, CELLS, Cell, neighbours};
 use crate::points::{Move, PointSet};
 use crate::rules::{Scoring, Tax};
 
-/// Points by owner. A point may have none.
+/// Points by owner. A point may be nobody's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Area {
     owned: [PointSet; 2],
@@ -21,7 +21,7 @@ impl Area {
         &self.owned[color as usize]
     }
 
-    /// Whose a point is.
+    /// The owner of a point, if it has one.
     pub fn owner(&self, point: Move) -> Option<Color> {
         Color::ALL.into_iter().find(|&color| self.owned[color as usize].contains(point))
     }
@@ -35,7 +35,7 @@ impl Area {
         self.owned[0] | self.owned[1]
     }
 
-    /// Gives a player those of the points that nobody owns.
+    /// Gives a player those of the points that nobody owns yet.
     fn claim(&mut self, color: Color, points: PointSet) {
         self.owned[color as usize] |= points - self.any();
     }
@@ -45,13 +45,13 @@ impl Area {
 /// finds alive, and the regions around which only such chains lie and in which the opponent has no room for two eyes,
 /// with the stones in them.
 ///
-/// `suicide` says whether chains of two stones or more may kill themselves. Where they may, an eye must be small enough
+/// `suicide` says whether chains of two stones or more may kill themselves. If they may, an eye must be small enough
 /// even after that.
 pub fn pass_alive(board: &Board, suicide: bool) -> Area {
     surrounded(board, suicide).0
 }
 
-/// What is [`pass_alive`], and the empty points that only one player's stones surround, by player.
+/// Returns what is [`pass_alive`], and, by player, the empty points that only that player's stones surround.
 fn surrounded(board: &Board, suicide: bool) -> (Area, [PointSet; 2]) {
     let (mut alive, mut empty) = (Area::default(), [PointSet::EMPTY; 2]);
     for color in Color::ALL {
@@ -78,7 +78,7 @@ pub fn area(board: &Board, suicide: bool) -> Area {
 /// Groups that live on their own, without a seki.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndependentLife {
-    /// Their points.
+    /// The points of these groups, by owner.
     pub area: Area,
     /// How many groups each player has, Black first.
     pub groups: [u16; 2],
@@ -107,14 +107,14 @@ pub fn independent_life(board: &Board, suicide: bool) -> IndependentLife {
     life
 }
 
-/// The points of `within` that are connected with `start` inside it; none where it is not in it.
+/// The points of `within` that are connected with `start` inside of `within`; none if `start` is not in it.
 pub fn connected(board: &Board, start: Move, within: &PointSet) -> PointSet {
     let mut found = PointSet::EMPTY;
     let mut queue = heapless::Vec::<Move, { crate::points::MAX_AREA }>::new();
     let mut visit = |point: Move, queue: &mut heapless::Vec<Move, _>| {
         if within.contains(point) && !found.contains(point) {
             found.insert(point);
-            // As long as the board has points, so there is room.
+            // The queue is as long as the board has points, so there is room.
             let _ = queue.push(point);
         }
     };
@@ -125,8 +125,8 @@ pub fn connected(board: &Board, start: Move, within: &PointSet) -> PointSet {
     found
 }
 
-/// The area that area scoring counts under a tax: without one [`area`]; with one, what lives independently, and stones
-/// that stand in an area of their own color.
+/// The area that area scoring counts under a tax. Without a tax it is [`area`]; with one, it is what lives
+/// independently, and stones that stand in an area of their own color.
 pub fn taxed_area(board: &Board, suicide: bool, tax: Tax) -> Area {
     if tax == Tax::None {
         return area(board, suicide);
@@ -141,8 +141,8 @@ fn with_stones(board: &Board, all: Area, mut counted: Area) -> Area {
     counted
 }
 
-/// White's points minus Black's on the board, by area, under a tax. [`Tax::All`] takes two points for each group that
-/// lives independently.
+/// White's points minus Black's on the board, by area scoring under a tax. [`Tax::All`] takes two points for each group
+/// that lives independently.
 pub fn area_lead(board: &Board, suicide: bool, tax: Tax) -> i32 {
     let lead = taxed_area(board, suicide, tax).white_lead();
     if tax != Tax::All {
@@ -153,8 +153,8 @@ pub fn area_lead(board: &Board, suicide: bool, tax: Tax) -> i32 {
 }
 
 impl<const CAP: usize> Game<CAP> {
-    /// White's points minus Black's if the game ended now, komi and all included. `None` where territory is counted:
-    /// that takes an agreement about dead stones.
+    /// White's points minus Black's if the game ended now, with komi and everything else. `None` if territory is
+    /// counted: that takes an agreement about dead stones.
     pub fn white_lead(&self) -> Option<f32> {
         let rules = self.rules();
         let area = || area_lead(self.board(), rules.suicide, rules.tax) as f32;
@@ -167,30 +167,30 @@ const VITAL: usize = 4;
 
 const NONE: Cell = Cell::MAX;
 
-/// The regions that a color's stones leave: connected points that are empty or the opponent's. And which chains are
-/// alive around them. About 7 KB.
+/// The regions that are left by one color's stones (connected points that are empty or the opponent's), and which
+/// chains around them are alive. About 7 KB.
 struct Regions<'a> {
     board: &'a Board,
     color: Color,
-    /// Of every cell, its region: a region is known by its first cell.
+    /// For every cell, its region: a region is named by its first cell.
     region: [Cell; CELLS],
-    /// Of every region, the chains next to all of its empty points (or all of its points, with suicide).
+    /// For every region, the chains next to all of its empty points (or to all of its points, with suicide).
     vital: [[Cell; VITAL]; CELLS],
-    /// Of every chain, by its head, whether it is alive.
+    /// For every chain, given by its head, whether it is alive.
     alive: [bool; CELLS],
-    /// Of every region, what [`Regions::survey`] has found.
+    /// For every region, what [`Regions::survey`] has found.
     survey: [Survey; CELLS],
 }
 
 #[derive(Clone, Copy, Default)]
 struct Survey {
-    /// A chain of the color is next to it.
+    /// A chain of the color is next to the region.
     bordered: bool,
-    /// And such a chain is not alive.
+    /// Some chain of the color that is next to the region is not alive.
     at_risk: bool,
-    /// A stone of the opponent is in it.
+    /// A stone of the opponent is in the region.
     invaded: bool,
-    /// Points that no stone of the color is next to: an opponent's eyes must be among these. Counted up to 2.
+    /// Points that no stone of the color is next to: the opponent's eyes must be among these. Counted up to 2.
     inner: u8,
 }
 
@@ -223,7 +223,7 @@ impl<'a> Regions<'a> {
         board.stones(self.color).iter().map(move |point| grid::cell(board.size(), point))
     }
 
-    /// The cells of regions.
+    /// The cells of all regions.
     fn others(&self) -> impl Iterator<Item = Cell> + use<'a> {
         let (board, color) = (self.board, self.color);
         let cells = board.size().points().map(move |point| grid::cell(board.size(), point));
@@ -235,7 +235,7 @@ impl<'a> Regions<'a> {
         self.board.is_empty_at(at) || self.board.color_at(at) == Some(!self.color)
     }
 
-    /// Names the regions.
+    /// Gives each region its name.
     fn label(&mut self) {
         let mut queue = heapless::Vec::<Cell, CELLS>::new();
         for start in self.others() {
@@ -248,7 +248,7 @@ impl<'a> Regions<'a> {
                 for beside in neighbours(at) {
                     if self.is_open(beside) && self.region[usize::from(beside)] == NONE {
                         self.region[usize::from(beside)] = start;
-                        // Each cell comes once, so there is room.
+                        // Each cell gets into the queue once, so there is room.
                         let _ = queue.push(beside);
                     }
                 }
@@ -282,7 +282,7 @@ impl<'a> Regions<'a> {
         }
     }
 
-    /// Looks at every region again, with the chains that are alive now.
+    /// Surveys every region again, with the chains that are alive now.
     fn survey(&mut self) {
         self.survey = [Survey::default(); CELLS];
         for at in self.others() {
@@ -297,7 +297,8 @@ impl<'a> Regions<'a> {
         }
     }
 
-    /// Gives up chains that have no two vital regions around which all is alive. False if there are none.
+    /// Gives up the chains that don't have two vital regions around which all chains are alive. Returns false if there
+    /// are no such chains.
     fn drop_chains(&mut self) -> bool {
         let mut eyes = [0u16; CELLS];
         for region in self.others().filter(|&at| self.region[usize::from(at)] == at) {
@@ -340,7 +341,7 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// The same chains, each once.
+/// The chains without repetitions.
 fn distinct(chains: [Cell; VITAL]) -> [Cell; VITAL] {
     core::array::from_fn(|i| if chains[..i].contains(&chains[i]) { NONE } else { chains[i] })
 }

@@ -12,17 +12,17 @@ use crate::zobrist::{STONES, scatter};
 enum Content {
     Empty,
     Stone(Color),
-    /// Beyond the edge.
+    /// A cell beyond the edge of the board.
     Wall,
 }
 
-/// The head of a stone that belongs to no chain yet.
+/// Stands for the head of a stone that does not belong to a chain yet.
 const NO_CHAIN: Cell = Cell::MAX;
 
 /// A position: stones, and the point that a simple ko forbids. 3.9 KB.
 ///
-/// The stones of a chain form a ring. One of them, the head, has the numbers of stones and liberties, which are kept
-/// up to date: a move costs what it changes and not what the board holds.
+/// The stones of a chain form a ring. For one of them, the head, the numbers of stones and liberties are stored and
+/// kept up to date: a move costs what it changes and not what the board holds.
 ///
 /// ```
 /// use oncilla_go::{Board, Color, Size};
@@ -43,39 +43,39 @@ pub struct Board {
     stones: [PointSet; 2],
     ko: Option<Ko>,
     cells: [Content; CELLS],
-    /// Of every stone, the head of its chain.
+    /// For every stone, the head of its chain.
     head: [Cell; CELLS],
-    /// Of every stone, another of its chain, all in a ring.
+    /// For every stone, the next stone in the ring of its chain.
     next: [Cell; CELLS],
-    /// Of every head, how many liberties its chain has.
+    /// For every head, how many liberties its chain has.
     liberties: [u16; CELLS],
-    /// Of every head, how many stones its chain has.
+    /// For every head, how many stones its chain has.
     lengths: [u16; CELLS],
 }
 
-/// Who may not take back which stone at once.
+/// Which player may not take back which stone at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ko {
     pub banned: Color,
     pub point: Move,
 }
 
-/// A stone that was played, and what it takes to undo that. Suicide can't be undone.
+/// A stone that was played, and what is needed to undo that. Suicide can't be undone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed {
     color: Color,
     at: Cell,
-    /// Neighbours, a bit each, whose chain was captured.
+    /// The neighbours whose chain was captured, a bit for each.
     captured: u8,
     ko_before: Option<Ko>,
 }
 
-/// Stones that can't be set up.
+/// Why stones can't be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupError {
-    /// The move is no point of the board.
+    /// The move is not a point of the board.
     OffBoard(Move),
-    /// Two stones on one point.
+    /// Two stones are on one point.
     Occupied(Move),
     /// The stone's chain has no liberty.
     NoLiberty(Move),
@@ -111,10 +111,10 @@ impl Board {
         board
     }
 
-    /// A board with stones on it, without any capture.
+    /// A board with these stones on it; nothing is captured.
     ///
     /// # Errors
-    /// A stone off the board, or on another; a chain without liberties.
+    /// If a stone is off the board, or on another stone, or if a chain has no liberties.
     pub fn with_stones(size: Size, stones: impl IntoIterator<Item = (Color, Move)>) -> Result<Self, SetupError> {
         let mut board = Board::new(size);
         for (color, point) in stones {
@@ -133,11 +133,11 @@ impl Board {
         }
     }
 
-    /// Puts a stone on a point as editors of positions do: it replaces another one, and captures as a move does. One
-    /// that has no liberty is not put down, or dies with the chain that it joins. No ko is left.
+    /// Puts a stone on a point as editors of positions do: it replaces another stone, and captures as a move does. A
+    /// stone without a liberty is not put down, or dies with the chain that it joins. No ko is left.
     ///
     /// # Errors
-    /// The move is no point of the board. Nothing has changed then.
+    /// If the move is not a point of the board. Then nothing has changed.
     pub fn set_stone(&mut self, color: Color, point: Move) -> Result<(), SetupError> {
         if point.index() >= self.size.area() {
             return Err(SetupError::OffBoard(point));
@@ -148,7 +148,7 @@ impl Board {
             *self = Self::restored(self.size, &self.stones, None);
         }
         self.lift_ko();
-        // A stone that replaces another one leaves the point empty rather than to kill its own chain: so KataGo has it.
+        // A stone that replaces another one leaves the point empty rather than kill its own chain, as in KataGo.
         if self.is_legal(color, point, !replaces) {
             self.play(color, point);
         }
@@ -156,7 +156,7 @@ impl Board {
         Ok(())
     }
 
-    /// A position that another board had.
+    /// A board with the position that another board had.
     pub(crate) fn restored(size: Size, stones: &[PointSet; 2], ko: Option<Ko>) -> Self {
         let mut board = Board::new(size);
         for color in Color::ALL {
@@ -176,12 +176,12 @@ impl Board {
         }
     }
 
-    /// Its size.
+    /// The size of the board.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// A hash of size and stones. Neither side to move nor ko are in it.
+    /// A hash of size and stones. The side to move and ko are not in it.
     pub fn hash(&self) -> u64 {
         self.hash
     }
@@ -196,34 +196,34 @@ impl Board {
         self.stones[0] | self.stones[1]
     }
 
-    /// The stone on a point; `None` if there is none, or it is no point of the board.
+    /// The stone on a point; `None` if there is none, or if it is not a point of the board.
     pub fn stone(&self, point: Move) -> Option<Color> {
         Color::ALL.into_iter().find(|&color| self.stones[color as usize].contains(point))
     }
 
-    /// How many liberties the chain on a point has, 0 without a stone.
+    /// How many liberties the chain on a point has; 0 if there is no stone.
     pub fn liberties(&self, point: Move) -> usize {
         self.head_on(point).map_or(0, |head| self.liberties[usize::from(head)].into())
     }
 
-    /// How many stones the chain on a point has, 0 without a stone.
+    /// How many stones the chain on a point has; 0 if there is no stone.
     pub fn chain_length(&self, point: Move) -> usize {
         self.head_on(point).map_or(0, |head| self.lengths[usize::from(head)].into())
     }
 
-    /// The stones of the chain on a point, none without a stone. Their order means nothing.
+    /// The stones of the chain on a point; none if there is no stone. Their order means nothing.
     pub fn chain(&self, point: Move) -> impl Iterator<Item = Move> + '_ {
         self.head_on(point).into_iter().flat_map(|head| self.ring(head)).map(|at| grid::point(self.size, at))
     }
 
-    /// Each point beside `point`, which must be on the board.
+    /// The points beside `point`, which must be on the board.
     pub fn neighbours(&self, point: Move) -> impl Iterator<Item = Move> + '_ {
         let around = neighbours(grid::cell(self.size, point)).into_iter();
         around.filter(|&at| self.content(at) != Content::Wall).map(|at| grid::point(self.size, at))
     }
 
-    /// The point that a simple ko forbids, and whom: the one that the last move captured a stone on, if that stone's
-    /// owner could take back just the stone that captured it.
+    /// The point that a simple ko forbids, and the player whom it forbids it: it is the point that the last move
+    /// captured a stone on, if that stone's owner could take back just the stone that captured it.
     pub fn ko(&self) -> Option<(Color, Move)> {
         self.ko.map(|ko| (ko.banned, ko.point))
     }
@@ -236,15 +236,15 @@ impl Board {
         self.ko = ko;
     }
 
-    /// Forgets the ko: anyone may play anywhere.
+    /// Forgets the ko: either player may play anywhere.
     pub fn lift_ko(&mut self) {
         self.ko = None;
     }
 
-    /// Whether a move is legal but for superko: a pass, or an empty point that a simple ko does not forbid, where the
+    /// Whether a move is legal, superko aside: a pass, or an empty point that a simple ko does not forbid, where the
     /// stone has or makes a liberty, or is joined to others that die with it and `suicide` is allowed.
     ///
-    /// A single stone never kills itself: that changes nothing on the board.
+    /// A single stone never kills itself: that would change nothing on the board.
     pub fn is_legal(&self, color: Color, mv: Move, suicide: bool) -> bool {
         if mv.index() >= self.size.area() {
             return mv == self.size.pass();
@@ -264,7 +264,7 @@ impl Board {
         !is_banned && self.has_room(color, at, suicide)
     }
 
-    /// Whether a stone finds an empty cell and a liberty there, or dies with others where that is allowed.
+    /// Whether a stone finds an empty cell and a liberty there, or, if `suicide` is allowed, dies together with others.
     #[inline]
     fn has_room(&self, color: Color, at: Cell, suicide: bool) -> bool {
         self.content(at) == Content::Empty
@@ -278,7 +278,7 @@ impl Board {
             })
     }
 
-    /// Plays a move that [`Board::is_legal`]. A pass lifts a ko.
+    /// Plays a move for which [`Board::is_legal`] is true. A pass lifts a ko.
     ///
     /// # Panics
     /// May panic, or leave a position that makes no sense, on any other move.
@@ -290,7 +290,7 @@ impl Board {
         self.place(color, grid::cell(self.size, mv));
     }
 
-    /// The [`hash`](Board::hash) after a move that is legal.
+    /// The [`hash`](Board::hash) after a legal move.
     pub fn hash_after(&self, color: Color, mv: Move) -> u64 {
         if mv == self.size.pass() {
             return self.hash;
@@ -321,7 +321,7 @@ impl Board {
         self.ring(at).fold(0, |hash, stone| hash ^ STONES[color as usize][usize::from(stone)])
     }
 
-    // What follows is in cells, for this crate: the play of chains.
+    // What follows works on cells, for this crate: the play of chains.
 
     pub(crate) fn place(&mut self, color: Color, at: Cell) -> Placed {
         let mut placed = Placed { color, at, captured: 0, ko_before: self.ko.take() };
@@ -357,7 +357,7 @@ impl Board {
         placed
     }
 
-    /// Undoes the last [`Board::place`], which was no suicide.
+    /// Undoes the last [`Board::place`], which must not have been suicide.
     pub(crate) fn take_back(&mut self, placed: Placed) {
         let around = neighbours(placed.at);
         for (side, &beside) in around.iter().enumerate() {
@@ -378,7 +378,7 @@ impl Board {
 
     /// Puts a captured chain back where it was: on all empty points that are connected with `at`.
     ///
-    /// It was surrounded, so nothing else is empty there. Its one liberty is still occupied.
+    /// It was surrounded, so no other empty points are connected with it. Its one liberty is still occupied.
     fn revive(&mut self, color: Color, at: Cell) {
         self.put(color, at);
         (self.head[usize::from(at)], self.next[usize::from(at)]) = (at, at);
@@ -406,7 +406,7 @@ impl Board {
         }
     }
 
-    /// Makes new chains of what is left of one, when its stone `gone` has been lifted.
+    /// Makes new chains of what is left of `chain` when its stone `gone` has been lifted.
     fn split(&mut self, chain: Cell, gone: Cell) {
         let mut stone = self.next[usize::from(gone)];
         while stone != gone {
@@ -422,7 +422,7 @@ impl Board {
         }
     }
 
-    /// Makes a chain of a stone and of all that are connected with it and have none.
+    /// Makes a chain of a stone and of all stones connected with it that have no chain yet.
     fn grow_chain(&mut self, start: Cell) {
         self.begin_chain(start);
         let color = self.content(start);
@@ -533,7 +533,7 @@ impl Board {
         self.stone(point).map(|_| self.head_of(grid::cell(self.size, point)))
     }
 
-    /// Liberties of the chain of a stone.
+    /// How many liberties the chain of a stone has.
     #[inline]
     pub(crate) fn liberties_of(&self, at: Cell) -> u16 {
         self.liberties[usize::from(self.head_of(at))]
@@ -554,7 +554,7 @@ impl Board {
         }
     }
 
-    /// The stone by which the chain of a stone is known.
+    /// The stone by which a chain is named, for the chain of a stone.
     pub(crate) fn chain_of(&self, at: Cell) -> Cell {
         self.head_of(at)
     }
@@ -565,7 +565,7 @@ impl Board {
         core::iter::successors(Some(start), after)
     }
 
-    /// Whether there is a stone on that side, and none of the same chain on a side before.
+    /// Whether there is a stone on that side, and no stone of the same chain on an earlier side.
     fn is_first_of_chain(&self, around: &[Cell; 4], side: usize) -> bool {
         let is_stone = |side: usize| matches!(self.content(around[side]), Content::Stone(_));
         let chain = self.head_of(around[side]);
@@ -574,7 +574,7 @@ impl Board {
 }
 
 impl PartialEq for Board {
-    /// The same size, stones and ko.
+    /// Compares size, stones and ko.
     fn eq(&self, other: &Board) -> bool {
         (self.size, self.stones, self.ko) == (other.size, other.stones, other.ko)
     }
@@ -583,7 +583,7 @@ impl PartialEq for Board {
 impl Eq for Board {}
 
 impl fmt::Display for Board {
-    /// A row a line, from the top: `X` for Black, `O` for White, `.` for an empty point.
+    /// One line for each row, from the top: `X` for Black, `O` for White, `.` for an empty point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for point in self.size.points() {
             let last = (point.0 + 1).is_multiple_of(self.size.x().into());

@@ -6,14 +6,14 @@ use core::ops::Not;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Color {
-    /// Moves first on an empty board.
+    /// Black moves first on an empty board.
     Black = 0,
-    /// Gets the komi.
+    /// White gets the komi.
     White = 1,
 }
 
 impl Color {
-    /// Both.
+    /// Both colors.
     pub const ALL: [Color; 2] = [Color::Black, Color::White];
 }
 

@@ -10,23 +10,24 @@ use crate::points::{Move, PointSet, Size};
 use crate::rules::{KoRule, Rules, Scoring};
 use crate::zobrist::scatter;
 
-/// The default capacity of a [`Game`], in moves: three times as many as long games have. It takes 10 KiB.
+/// The default capacity of a [`Game`], in moves: three times as many as long games have. These moves take 10 KiB.
 pub const DEFAULT_CAP: usize = 1024;
 
-/// Earlier boards that a game keeps as they were: networks see the ladders of two.
+/// For how many plies back a game keeps the boards as they were: networks see the ladders of two.
 pub const BOARDS_AGO: usize = 2;
 
-/// Half a point, which the button is worth, in halves.
+/// What the button is worth, half a point, in half points.
 const BUTTON_HALVES: i32 = 1;
 
-/// How often a position may be there, with the same player to move and no pass since, before a game with simple ko ends
+/// How often a position may occur, with the same player to move and no pass since, before a game with simple ko ends
 /// without a result.
 const OCCURRENCES: usize = 3;
 
-/// A start position and the moves played from it: up to `CAP`, which is also how many earlier positions superko can
-/// compare with. A longer game forgets its first ones ([`Game::forget`]). Clone it to look ahead.
+/// A start position and the moves played from it: up to `CAP` moves, which is also how many earlier positions superko
+/// can compare with. A longer game forgets its first moves ([`Game::forget`]). Clone it to look ahead.
 ///
-/// A game takes about 4.5 KB and 10 bytes for each move of `CAP`, whether played or not: 15 KiB by default.
+/// A game takes about 4.5 KB and, for each move of `CAP`, 10 bytes, whether the move was played or not: 15 KiB by
+/// default.
 ///
 /// ```
 /// use oncilla_go::{Color, Ending, Game, Rules, Size};
@@ -49,25 +50,26 @@ pub struct Game<const CAP: usize = DEFAULT_CAP> {
     moves: Vec<Played, CAP>,
     /// The hash of the board before each move.
     hashes: Vec<u64, CAP>,
-    /// The positions before the last move and before the one before it; the start position for what came before that.
+    /// The positions before the last move and before the one before it; the start position if there were fewer moves.
     ago: [Snapshot; BOARDS_AGO],
-    /// What is left of moves before those.
+    /// What is kept of the moves that were forgotten.
     forgotten: Forgotten,
-    /// The first of the positions that a ko rule looks at.
+    /// Index of the first position that a ko rule looks at.
     counted_from: usize,
-    /// Points from which a stone of each color has gone since then.
+    /// Points from which a stone of each color was removed since that position.
     vacated: [PointSet; 2],
-    /// Passes in a row, but for the one that took the button.
+    /// Passes in a row, not counting the one that took the button.
     passes: u8,
-    /// All moves, or those since the last end of a game that went on, with the one that ended it; up to 255.
+    /// How many moves may be seen: all, or those since the last end after which the game went on, with the move that
+    /// ended it; up to 255.
     in_sight: u8,
-    /// Stones that Black has played more than White.
+    /// How many more stones Black has played than White.
     extra_stones: i32,
     button: Button,
     ending: Option<Ending>,
 }
 
-/// A move and who played it, in 16 bits.
+/// A move and who played it, packed into 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played(u16);
 
@@ -75,7 +77,7 @@ impl Played {
     /// No move's number has this bit.
     const WHITE: u16 = 1 << 15;
 
-    /// A move of a player's.
+    /// A move of `color`.
     pub fn new(color: Color, mv: Move) -> Self {
         Played(mv.0 | if color == Color::White { Self::WHITE } else { 0 })
     }
@@ -85,20 +87,20 @@ impl Played {
         if self.0 & Self::WHITE == 0 { Color::Black } else { Color::White }
     }
 
-    /// What was played.
+    /// The move that was played.
     pub fn mv(self) -> Move {
         Move(self.0 & !Self::WHITE)
     }
 }
 
-/// Moves of which nothing else is known any more.
+/// What is kept of moves that are otherwise forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Forgotten {
     moves: usize,
     passes: usize,
-    /// Stones of Black's before White's first.
+    /// How many stones of Black's come before White's first.
     run: usize,
-    /// Whether White's first is among them.
+    /// Whether White's first stone is among them.
     is_run_over: bool,
 }
 
@@ -109,15 +111,15 @@ impl Forgotten {
         Forgotten { moves: self.moves + moves.len(), passes: self.passes + passes, run, is_run_over }
     }
 
-    /// Stones of Black's before White's first, and whether there is one of White's, the moves after the forgotten ones
-    /// included.
+    /// Counts Black's stones before White's first, and says whether there is one of White's, over the forgotten moves
+    /// and `moves` together.
     fn run_with(self, moves: &[Played], pass: Move) -> (usize, bool) {
         let (run, is_over) = if self.is_run_over { (0, true) } else { black_run(moves, pass) };
         (self.run + run, is_over)
     }
 }
 
-/// Black's stones before White's first, and whether there is one of White's.
+/// Counts Black's stones before White's first in `moves`, and says whether there is one of White's.
 fn black_run(moves: &[Played], pass: Move) -> (usize, bool) {
     let mut run = 0;
     for played in moves.iter().filter(|played| played.mv() != pass) {
@@ -142,10 +144,10 @@ impl Snapshot {
     }
 }
 
-/// Where the button is, which is worth half a point to the first who passes.
+/// Where the button is. It is worth half a point to the first player who passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Button {
-    /// The rules have none.
+    /// The rules have no button.
     None,
     /// The next pass takes it.
     Available,
@@ -156,20 +158,20 @@ pub enum Button {
 /// Why a game is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
-    /// Both have passed in a row, but not under [`KoRule::Spight`]; or, under it and [`KoRule::Simple`], a player has
-    /// passed twice in the same position.
+    /// Both players have passed in a row (except under [`KoRule::Spight`]); or, under [`KoRule::Spight`] and
+    /// [`KoRule::Simple`], a player has passed twice in the same position.
     Passes,
-    /// Under [`KoRule::Simple`], the same position was there three times since the last pass, with the same player to
+    /// Under [`KoRule::Simple`], the same position occurred three times since the last pass, with the same player to
     /// move.
     Repetition,
 }
 
-/// What has come of a game that is over.
+/// The result of a game that is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// White's points minus Black's, komi and all included.
+    /// White's points minus Black's, with komi and everything else.
     WhiteLead(f32),
-    /// Nobody has won, and it is no draw either.
+    /// Nobody has won, and it is not a draw either.
     NoResult,
     /// Territory is counted once the players agree which stones are dead; the rules alone don't say. (KataGo has them
     /// play it out, in two more phases, which this crate does not know.)
@@ -179,9 +181,9 @@ pub enum Outcome {
 /// Why a move was not played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayError {
-    /// The rules forbid it, or it is no move on this board.
+    /// The rules forbid it, or it is not a move on this board.
     Illegal(Move),
-    /// The game holds all the moves that it can.
+    /// The game holds as many moves as it can.
     Full,
 }
 
@@ -202,10 +204,10 @@ impl<const CAP: usize> Game<CAP> {
         Self::starting_from(Board::new(size), Color::Black, rules)
     }
 
-    /// Stones that were set up, and who is to move.
+    /// A game that starts with stones that were set up, with `side` to move.
     ///
     /// # Errors
-    /// As [`Board::with_stones`].
+    /// The errors of [`Board::with_stones`].
     pub fn with_stones(
         size: Size,
         rules: Rules,
@@ -215,8 +217,8 @@ impl<const CAP: usize> Game<CAP> {
         Ok(Self::starting_from(Board::with_stones(size, stones)?, to_move, rules))
     }
 
-    /// Goes on from a position, of whose history nothing is known but a ko. Its stones count as played, as KataGo has
-    /// it (see [`Game::compensation`]): so do those of a handicap.
+    /// A game that goes on from a position of whose history nothing is known but a ko. Its stones count as played, as
+    /// in KataGo (see [`Game::compensation`]): so do those of a handicap.
     pub fn starting_from(board: Board, side: Color, rules: Rules) -> Self {
         let start = Snapshot::of(&board);
         let [black, white] = Color::ALL.map(|color| board.stones(color).len() as i32);
@@ -240,8 +242,8 @@ impl<const CAP: usize> Game<CAP> {
         }
     }
 
-    /// The same position, with this player to move, as the beginning of a game, of which nothing is known but what
-    /// players' stones count that are on the board or were captured.
+    /// The last position, with `side` to move, as the start of a game. Of the moves before, nothing is known but what
+    /// the stones that were played count, whether they are on the board or were captured.
     pub fn begun_anew(&self, side: Color) -> Self {
         let mut board = self.board.clone();
         board.lift_ko();
@@ -249,8 +251,9 @@ impl<const CAP: usize> Game<CAP> {
         Self { black_run_is_handicap, extra_stones, ..Self::starting_from(board, side, rules) }
     }
 
-    /// Whether Black's moves in a row at the beginning, White passing or not asked, count as handicap stones
-    /// (KataGo's `assumeMultipleStartingBlackMovesAreHandicap`). True unless this is called.
+    /// Sets whether Black's moves in a row at the beginning count as handicap stones, no matter whether White passed
+    /// between them or had no turn (KataGo's `assumeMultipleStartingBlackMovesAreHandicap`). They do unless this is
+    /// called.
     pub fn set_black_run_is_handicap(&mut self, counts: bool) {
         self.black_run_is_handicap = counts;
     }
@@ -270,12 +273,12 @@ impl<const CAP: usize> Game<CAP> {
         &self.board
     }
 
-    /// Who is to move: the opponent of the last to move.
+    /// Who is to move: the opponent of the player who moved last.
     pub fn side_to_move(&self) -> Color {
         self.side
     }
 
-    /// How many moves have been played, passes and what is forgotten included.
+    /// How many moves have been played, including passes and forgotten moves.
     pub fn ply(&self) -> usize {
         self.forgotten.moves + self.moves.len()
     }
@@ -285,12 +288,12 @@ impl<const CAP: usize> Game<CAP> {
         CAP - self.moves.len()
     }
 
-    /// Forgets all moves but the last `keep`, which leaves room for others.
+    /// Forgets all moves but the last `keep`, which makes room for others.
     ///
     /// Board, simple ko, button, passes in a row, handicap, what White gets ([`Game::compensation`]) and the number of
     /// moves stay as they are, and so do [`Game::board_ago`] and the number for a search. Ko rules that compare with
-    /// earlier positions do not know the forgotten ones any more: neither does superko forbid them, nor does a game end
-    /// for they are there again.
+    /// earlier positions no longer know the forgotten ones: superko does not forbid them, and a game does not end
+    /// because they occur again.
     pub fn forget(&mut self, keep: usize) {
         let gone = self.moves.len().saturating_sub(keep);
         self.forgotten = self.forgotten.and(&self.moves[..gone], self.size().pass());
@@ -302,13 +305,13 @@ impl<const CAP: usize> Game<CAP> {
         self.counted_from = self.counted_from.saturating_sub(gone);
     }
 
-    /// The moves that are not forgotten and who played them, from the first.
+    /// The moves that are not forgotten, in the order of play, and who played them.
     pub fn moves(&self) -> impl DoubleEndedIterator<Item = (Color, Move)> + ExactSizeIterator + '_ {
         self.moves.iter().map(|played| (played.color(), played.mv()))
     }
 
-    /// The moves that have led here from an earlier position of this game; `None` where that is another game: one with
-    /// another start, other rules or other moves, or of which not as many are forgotten.
+    /// The moves that have led here from an earlier position of this game; `None` if `earlier` is not of this game: if
+    /// its start, rules or moves differ, or if not as many of its moves are forgotten.
     pub fn moves_since(&self, earlier: &Self) -> Option<impl ExactSizeIterator<Item = (Color, Move)> + '_> {
         let beginning = |game: &Self| (game.rules, game.black_run_is_handicap, game.start, game.size(), game.forgotten);
         let is_later = beginning(self) == beginning(earlier) && self.moves.starts_with(&earlier.moves);
@@ -318,7 +321,7 @@ impl<const CAP: usize> Game<CAP> {
 
     /// The position before the last `plies` moves, or the first one if there were fewer. `None` beyond [`BOARDS_AGO`].
     ///
-    /// It is built anew: a few microseconds.
+    /// It is built anew, which takes a few microseconds.
     pub fn board_ago(&self, plies: usize) -> Option<Board> {
         let Some(nth) = plies.checked_sub(1) else { return Some(self.board.clone()) };
         self.ago.get(nth).map(|ago| Board::restored(self.size(), &ago.stones, ago.ko))
@@ -344,17 +347,17 @@ impl<const CAP: usize> Game<CAP> {
         self.board.is_legal(color, mv, self.rules.suicide) && !self.repeats(color, mv)
     }
 
-    /// The legal moves of the side to move: points in ascending order, then a pass. Their order depends on the position
-    /// alone.
+    /// The legal moves of the side to move: points in ascending order, then the pass. Their order depends on the
+    /// position alone.
     pub fn legal_moves(&self) -> impl Iterator<Item = Move> + '_ {
         self.size().points().chain([self.size().pass()]).filter(|&mv| self.is_legal(mv))
     }
 
-    /// The points that the side to move may not play on for ko alone: simple ko, and what superko forbids.
+    /// The points on which the side to move may not play only because of ko: simple ko, and what superko forbids.
     pub fn ko_banned(&self) -> PointSet {
         let ko = self.board.ko().filter(|(banned, _)| *banned == self.side).map(|(_, point)| point);
         let (side, suicide) = (self.side, self.rules.suicide);
-        // Without suicide a stone stays where it is played, so it must have been there before.
+        // Without suicide a stone stays where it is played, so a stone must have been there before.
         let candidates = if suicide { PointSet::full(self.size()) } else { self.vacated[side as usize] };
         let candidates = (candidates - self.board.occupied()).iter();
         let superko =
@@ -362,7 +365,7 @@ impl<const CAP: usize> Game<CAP> {
         superko.chain(ko).collect()
     }
 
-    /// Whether a move, legal otherwise, brings back a position that superko does not allow again.
+    /// Whether a move that is legal otherwise brings back a position that superko forbids.
     fn repeats(&self, color: Color, mv: Move) -> bool {
         if !self.rules.ko.is_superko() || !self.may_bring_back(color, mv) {
             return false;
@@ -372,8 +375,8 @@ impl<const CAP: usize> Game<CAP> {
             .any(|(earlier, mover)| earlier == hash && (self.rules.ko != KoRule::Situational || mover == !color))
     }
 
-    /// Whether a move, legal but for superko, can lead to one of the positions that a ko rule looks at: its stone was
-    /// there before, or is not there afterwards.
+    /// Whether a move that is legal, superko aside, can lead to one of the positions that a ko rule looks at: its stone
+    /// was there before, or is not there afterwards.
     fn may_bring_back(&self, color: Color, mv: Move) -> bool {
         self.vacated[color as usize].contains(mv) || self.rules.suicide && !self.board.is_legal(color, mv, false)
     }
@@ -384,22 +387,23 @@ impl<const CAP: usize> Game<CAP> {
         self.hashes[self.counted_from..].iter().copied().zip(movers)
     }
 
-    /// Plays a move of the side to move.
+    /// Plays a move for the side to move.
     ///
-    /// A game that is over is taken up again: if it should not be, ask [`Game::ending`] first.
+    /// A game that is over goes on again: if it should not, ask [`Game::ending`] first.
     ///
     /// # Errors
-    /// An illegal move, or `CAP` moves already. Nothing has changed then.
+    /// If the move is illegal, or if the game holds `CAP` moves already. Then nothing has changed.
     pub fn play(&mut self, mv: Move) -> Result<(), PlayError> {
         self.play_as(self.side, mv)
     }
 
-    /// Plays a move of either player, as records of games have them where one moves twice in a row.
+    /// Plays a move for either player, as records of games have them when one moves twice in a row.
     ///
-    /// Out of turn it is as if the other had passed, without any other effect of a pass: the simple ko is lifted.
+    /// Out of turn it is as if the other player had passed, without any other effect of a pass: the simple ko is
+    /// lifted.
     ///
     /// # Errors
-    /// As [`Game::play`].
+    /// The errors of [`Game::play`].
     pub fn play_as(&mut self, color: Color, mv: Move) -> Result<(), PlayError> {
         if !self.is_legal_for(color, mv) {
             return Err(PlayError::Illegal(mv));
@@ -407,14 +411,14 @@ impl<const CAP: usize> Game<CAP> {
         self.play_possible(color, mv)
     }
 
-    /// Plays a move of either player that somebody has played whatever the rules say of it: no kind of ko forbids it,
-    /// and it may leave its own chain, of two stones or more, without liberties.
+    /// Plays a move that either player has made in fact, whatever the rules say of it: no kind of ko forbids it, and it
+    /// may leave its own chain, of two stones or more, without liberties.
     ///
-    /// Records of games have such moves, by mistake or by other rules.
+    /// Records of games have such moves, by mistake or under other rules.
     ///
     /// # Errors
-    /// No point of the board, or an occupied one; a single stone without liberties; `CAP` moves already. Nothing has
-    /// changed then.
+    /// If it is not a point of the board, or an occupied one; if it is a single stone without liberties; or if the game
+    /// holds `CAP` moves already. Then nothing has changed.
     pub fn play_tolerantly(&mut self, color: Color, mv: Move) -> Result<(), PlayError> {
         if !self.board.is_possible(color, mv) {
             return Err(PlayError::Illegal(mv));
@@ -422,7 +426,7 @@ impl<const CAP: usize> Game<CAP> {
         self.play_possible(color, mv)
     }
 
-    /// Plays what [`Board::is_possible`].
+    /// Plays a move for which [`Board::is_possible`] is true.
     fn play_possible(&mut self, color: Color, mv: Move) -> Result<(), PlayError> {
         if self.moves.is_full() {
             return Err(PlayError::Full);
@@ -439,7 +443,7 @@ impl<const CAP: usize> Game<CAP> {
         Ok(())
     }
 
-    /// Puts the last position among the earlier ones, with the move that leaves it.
+    /// Adds the last position to the earlier ones, with the move that is played in it.
     fn remember(&mut self, color: Color, mv: Move) {
         let room = self.moves.push(Played::new(color, mv)).is_ok() && self.hashes.push(self.board.hash()).is_ok();
         debug_assert!(room, "the caller has seen to it");
@@ -447,8 +451,8 @@ impl<const CAP: usize> Game<CAP> {
         self.in_sight = self.moves_in_sight().saturating_add(1);
     }
 
-    /// How many of the last moves a network may see, up to 255. No game of its training went on after its end: of those
-    /// that led to one it sees the last alone, which might as well have been a first pass.
+    /// How many of the last moves a network may see, up to 255. No game in its training went on after its end: so, of
+    /// the moves that led to an end, it sees only the last, which might as well have been a first pass.
     pub(crate) fn moves_in_sight(&self) -> u8 {
         if self.ending.is_some() { self.in_sight.min(1) } else { self.in_sight }
     }
@@ -464,7 +468,7 @@ impl<const CAP: usize> Game<CAP> {
             self.passes = self.passes.saturating_add(1);
         }
         self.board.lift_ko();
-        // Before somebody had taken the button positions were others, whatever the rule of ko.
+        // Before the button was taken, positions were different ones, whatever the ko rule is.
         if takes_button || self.rules.ko.pass_begins_anew() {
             self.counted_from = self.moves.len();
             self.vacated = [PointSet::EMPTY; 2];
@@ -475,7 +479,7 @@ impl<const CAP: usize> Game<CAP> {
     fn play_stone(&mut self, color: Color, mv: Move) {
         let may_be_back = self.vacated[color as usize].contains(mv) || !self.board.is_legal(color, mv, false);
         self.remember(color, mv);
-        // It may have been played in spite of it.
+        // The move may have been played in spite of the ko.
         self.board.lift_ko();
         self.board.play(color, mv);
         self.passes = 0;
@@ -489,7 +493,7 @@ impl<const CAP: usize> Game<CAP> {
         }
     }
 
-    /// Takes down what the last move, a stone, has removed.
+    /// Records which stones the last move, a stone, has removed.
     fn note_vacated(&mut self, color: Color, mv: Move) {
         let before = self.ago[0].stones;
         for owner in Color::ALL {
@@ -509,35 +513,35 @@ impl<const CAP: usize> Game<CAP> {
         self.pass_would_be_second() || self.pass_would_repeat(color)
     }
 
-    /// Whether a pass of the side to move would be the second in a row and end the game, where stones that are dead may
-    /// be left on the board ([`Rules::friendly_pass`]): players then still agree on them, or play on. A third pass ends
-    /// any game.
+    /// Whether a pass of the side to move would be the second in a row and end the game, under rules that allow dead
+    /// stones to be left on the board ([`Rules::friendly_pass`]): the players then still agree on these, or play on. A
+    /// third pass ends any game.
     pub fn pass_is_friendly(&self) -> bool {
         let is_second = self.pass_would_be_second() && self.passes == 1;
         let Rules { friendly_pass, scoring, .. } = self.rules;
         friendly_pass && scoring == Scoring::Area && is_second && !self.pass_would_be_repeated()
     }
 
-    /// Whether a pass would be the second in a row, or a later one, where two end the game.
+    /// Whether a pass would be the second in a row, or a later one, under rules in which two end the game.
     fn pass_would_be_second(&self) -> bool {
         self.rules.ko.ends_by_two_passes() && self.button != Button::Available && self.passes > 0
     }
 
-    /// Whether a pass of the side to move would end the game by [`KoRule::Simple`] or [`KoRule::Spight`], for it
+    /// Whether a pass of the side to move would end the game by [`KoRule::Simple`] or [`KoRule::Spight`], because it
     /// repeats one.
     fn pass_would_be_repeated(&self) -> bool {
         self.pass_would_repeat(self.side)
     }
 
-    /// Whether the side to move would win if the points were counted now, and White had `more` of them. Nobody does
-    /// where players have to agree on them.
+    /// Whether the side to move would win if the points were counted now, with `more` points for White. False if the
+    /// players have to agree on the points.
     pub(crate) fn pass_would_win(&self, more: f32) -> bool {
         let lead = self.white_lead().map(|lead| lead + more);
         lead.is_some_and(|lead| if self.side == Color::White { lead > 0.0 } else { lead < 0.0 })
     }
 
-    /// Whether a pass would repeat one of the same player in the same position, where that ends the game. The one that
-    /// took the button does not count.
+    /// Whether a pass would repeat an earlier one by the same player in the same position, under rules in which that
+    /// ends the game. The pass that took the button does not count.
     fn pass_would_repeat(&self, color: Color) -> bool {
         if !self.rules.ko.pass_begins_anew() || self.button == Button::Available {
             return false;
@@ -545,15 +549,15 @@ impl<const CAP: usize> Game<CAP> {
         self.counted_passes().any(|pass| pass == (self.board.hash(), color))
     }
 
-    /// The positions that somebody has passed in, with who it was, but for the pass that took the button.
+    /// The positions in which somebody has passed, and who it was, except for the pass that took the button.
     fn counted_passes(&self) -> impl Iterator<Item = (u64, Color)> + '_ {
         let passes = self.moves.iter().zip(&self.hashes).filter(|(played, _)| played.mv() == self.size().pass());
         let counted = passes.skip(usize::from(self.rules.button && self.forgotten.passes == 0));
         counted.map(|(played, &hash)| (hash, played.color()))
     }
 
-    /// Handicap stones: Black's at the start, if White had none, with Black's moves before White's first
-    /// ([`Game::set_black_run_is_handicap`]). One stone is no handicap.
+    /// The number of handicap stones: Black's at the start if White had none, together with Black's moves before
+    /// White's first ([`Game::set_black_run_is_handicap`]). A single stone is not a handicap.
     pub fn handicap_stones(&self) -> usize {
         let [black, white] = self.start.stones;
         if !white.is_empty() {
@@ -578,16 +582,16 @@ impl<const CAP: usize> Game<CAP> {
         i32::from(self.rules.komi.halves()) + 2 * bonus + 2 * stones + button
     }
 
-    /// What White gets besides points on the board: komi, bonus for handicap stones, half a point more or less for the
-    /// button once it is taken.
+    /// The points that White gets besides those on the board: komi, the bonus for handicap stones, and half a point
+    /// more or less for the button once it is taken.
     ///
-    /// Where territory is counted, each stone that a player has played, or that was there at the beginning, is a point
-    /// for the opponent: then areas differ as much as territories and prisoners do.
+    /// If territory is counted, each stone that a player has played, or that was there at the beginning, is a point for
+    /// the opponent: then areas differ as much as territories and prisoners do.
     pub fn compensation(&self) -> f32 {
         self.compensation_halves() as f32 / 2.0
     }
 
-    /// What has come of the game, if it is over.
+    /// The result of the game, if it is over.
     pub fn outcome(&self) -> Option<Outcome> {
         Some(match self.ending? {
             Ending::Repetition => Outcome::NoResult,
@@ -595,10 +599,10 @@ impl<const CAP: usize> Game<CAP> {
         })
     }
 
-    /// A number for the last position: stones, side to move, what ko forbids the side to move, passes and button.
+    /// A hash of the last position: stones, side to move, what ko forbids the side to move, passes and button.
     ///
-    /// Rules, komi and the way to the position are not in it. Equal positions may differ in what superko will forbid
-    /// later on, and in what a network that sees the last moves makes of them.
+    /// Rules, komi and the moves that led to the position are not in it. Positions with equal keys may differ in what
+    /// superko will forbid later on, and in what a network that sees the last moves says of them.
     pub fn key(&self) -> u64 {
         let button = match self.button {
             Button::None => 0,
@@ -611,37 +615,37 @@ impl<const CAP: usize> Game<CAP> {
         })
     }
 
-    /// A number by which a search may join positions that it has come to in different ways: [`Game::key`], the number
-    /// of moves played ([`Game::ply`]), and what White gets besides points on the board. So no line of moves comes by
-    /// the same number twice, whatever the rules let it repeat, and positions that are joined have the same score and
-    /// the same legal moves.
+    /// A key by which a search may join positions that it has reached on different paths: [`Game::key`], the number of
+    /// moves played ([`Game::ply`]), and what White gets besides points on the board. So no line of moves contains the
+    /// same key twice, whatever the rules let it repeat, and positions that are joined have the same score and the same
+    /// legal moves.
     ///
-    /// What they have below them may differ, for the way to them is not in it: superko forbids a move after one way and
-    /// not after the other, and a pass or a stone that repeats a position ends only one of the games. A search that
-    /// shares so much, as KataGo's does, takes one for the other on purpose, and its host has to be prepared for that:
-    /// it keeps what [`Game::ko_banned`] was where a node got its answer, names the node's moves by that whatever line
-    /// leads there, and where a line has a move that its own game does not allow, answers the leaf by another key. What
-    /// is proven by a repetition then holds for one way only. A search that lists the moves of the line itself, as
-    /// `oncilla_core`'s `Search::run` does, needs [`Game::history_key`].
+    /// What follows them may differ, because the path to them is not in the key: superko may forbid a move after one
+    /// path and not after the other, and a pass or a stone that repeats a position may end only one of the games. A
+    /// search that shares so much, as KataGo's does, takes one for the other on purpose, and its host has to be
+    /// prepared for that: it keeps what [`Game::ko_banned`] was when a node got its answer, lists the node's moves by
+    /// that whatever line leads there, and if a line has a move that its own game does not allow, answers the leaf with
+    /// another key. What is proven by a repetition then holds for one path only. A search that lists the moves of each
+    /// line anew, as `oncilla_core`'s `Search::run` does, needs [`Game::history_key`].
     pub fn graph_key(&self) -> u64 {
         let compensation = u64::from(self.compensation_halves().cast_unsigned());
         scatter(self.key() ^ scatter(6 << 32 | self.ply() as u64) ^ scatter(7 << 32 | compensation))
     }
 
-    /// A number by which any search may join positions of games that began alike and have the same rules:
-    /// [`Game::graph_key`], and what went before as far as the rules may ask for it. Joined positions have the same
-    /// legal moves, ending and outcome, and after the same moves of players in turn they still have.
+    /// A key by which any search may join positions of games that began alike and have the same rules:
+    /// [`Game::graph_key`], and of the moves before whatever the rules may depend on. Joined positions have the same
+    /// legal moves, ending and outcome, and still have after the same moves, if the players move in turn.
     ///
-    /// Stones of either color may be captured, so any earlier position may come back, and all that a ko rule looks at
-    /// count, in any order and each as often as it was there. Lines that place the same stones in another order went
-    /// through other positions and are not joined. Under [`KoRule::Simple`] and [`KoRule::Spight`] they are from the
-    /// next pass on, under any rule from the pass that takes the button; else a graph joins next to nothing, and a tree
-    /// does as well. Each move of the game takes it some nanoseconds.
+    /// Stones of either color may be captured, so any earlier position may come back, and all positions that a ko rule
+    /// looks at count, in any order, each as often as it occurred. Lines that place the same stones in another order
+    /// went through other positions and are not joined. Under [`KoRule::Simple`] and [`KoRule::Spight`] they are joined
+    /// from the next pass on, and under any rule from the pass that takes the button. Otherwise a graph joins next to
+    /// nothing, and a tree does as well. For each move of the game, the key takes some nanoseconds.
     pub fn history_key(&self) -> u64 {
         let digest = |kind: u64, (hash, color): (u64, Color)| scatter(hash ^ scatter(kind << 32 | color as u64));
         let positions = self.counted().map(|position| digest(8, position));
         let passes = self.counted_passes().map(|pass| digest(9, pass));
-        // A sum counts what is there more than once, and takes it in any order.
+        // A sum counts a position that occurs more than once, and does not depend on their order.
         let past = positions.chain(passes).fold(0, u64::wrapping_add);
         let (run, is_run_over) = self.black_run();
         let handicap = (run as u64) << 1 | u64::from(is_run_over);

@@ -1,14 +1,15 @@
-//! A board of any size within a wall, so that a neighbour is always there to be asked.
+//! A board of any size with a wall around it, so that each point has a neighbour on every side.
 
 use crate::points::{MAX_SIDE, Move, Size};
 
-/// Cells from one row to the next. The wall at the left of a row is also the wall at the right of the row above.
+/// How many cells there are from one row to the next. The wall at the left of a row is also the wall at the right of
+/// the row above.
 const STRIDE: usize = MAX_SIDE as usize + 1;
 
-/// Cells: the rows, one more above and one below.
+/// How many cells there are: the rows, and one more above and one below.
 pub(crate) const CELLS: usize = STRIDE * (MAX_SIDE as usize + 2);
 
-/// A cell, by number.
+/// The number of a cell.
 pub(crate) type Cell = u16;
 
 /// The cell of a point.
@@ -25,7 +26,7 @@ pub(crate) fn point(size: Size, cell: Cell) -> Move {
     Move(row * u16::from(size.x()) + column)
 }
 
-/// The four cells around one that is on the board: above, left, right, below.
+/// The four cells around a cell that is on the board: above, left, right, below.
 #[inline]
 pub(crate) fn neighbours(cell: Cell) -> [Cell; 4] {
     let stride = STRIDE as Cell;

@@ -7,32 +7,32 @@ use crate::color::Color;
 use crate::grid::{self, Cell, neighbours};
 use crate::points::{MAX_AREA, PointSet};
 
-/// Positions that are looked at for one chain. A ladder that takes more is none.
+/// How many positions are looked at for one chain. A ladder that takes more does not count as one.
 pub const MAX_NODES: usize = 25_000;
 
-/// Moves of the longest ladder that is read: a longer one is none. The longest that leads across a board of 19 × 19 has
-/// less than a hundred.
+/// How many moves the longest ladder that is read has: a longer one does not count as one. The longest that leads
+/// across a board of 19 × 19 has less than a hundred moves.
 const MAX_PLIES: usize = MAX_AREA;
 
-/// Moves that are still to be tried, over all plies: three a ply.
+/// How many moves may still be to be tried, over all plies: three for each ply.
 const MAX_MOVES: usize = 3 * MAX_PLIES;
 
-/// What the ladders of a position come to.
+/// The results of the ladders of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ladders {
     /// Stones of either color that are caught: a chain with one liberty that can't get away moving first, or one with
     /// two liberties that its opponent can capture in a ladder moving first.
     pub caught: PointSet,
-    /// Moves of the attacker that begin a ladder that works, against chains with two liberties.
+    /// The attacker's moves that begin a ladder that works, against chains with two liberties.
     pub starts: PointSet,
 }
 
 /// Reads the ladders of all chains. The moves in [`Ladders::starts`] are the `attacker`'s.
 ///
 /// Depth first. The defender tries to capture chains around that are in atari, and to extend; the attacker tries both
-/// liberties. Nobody kills his own stones. The ko of the position does not bind a defender who moves first.
+/// liberties. Nobody kills their own stones. The ko of the position does not bind a defender who moves first.
 ///
-/// Takes up to 20 KB of the stack.
+/// It takes up to 20 KB of the stack.
 pub fn ladders(board: &Board, attacker: Color) -> Ladders {
     let mut found = Ladders::default();
     let mut left = board.occupied();
@@ -56,12 +56,13 @@ pub fn ladders(board: &Board, attacker: Color) -> Ladders {
     found
 }
 
-/// A position on the way down.
+/// A position on the path that is being searched.
 struct Ply {
-    /// The move that led to it; none at the root.
+    /// The move that led to the position; none at the root.
     placed: Option<Placed>,
     defends: bool,
-    /// The first of its moves among [`Reader::moves`], and the next to try. They end where those of the next ply begin.
+    /// The position's first move among [`Reader::moves`], and the next to try. They end where those of the next ply
+    /// begin.
     first: u16,
     next: u16,
 }
@@ -81,7 +82,7 @@ impl Reader {
         Reader { board: board.clone(), plies: Vec::new(), moves: Vec::new(), nodes: 0 }
     }
 
-    /// The liberties, of a chain that has two, with which a ladder that works begins.
+    /// For a chain with two liberties: those liberties with which a ladder that works begins.
     fn working_moves(&mut self, prey: Cell) -> PointSet {
         let Some(defender) = self.board.color_at(prey) else { return PointSet::EMPTY };
         let mut working = PointSet::EMPTY;
@@ -98,7 +99,7 @@ impl Reader {
         working
     }
 
-    /// Whether a chain with one liberty is captured although it moves first.
+    /// Whether a chain with one liberty is captured even if it moves first.
     fn is_caught(&mut self, prey: Cell) -> bool {
         let ko = self.board.simple_ko();
         self.board.lift_ko();
@@ -111,7 +112,7 @@ impl Reader {
         caught
     }
 
-    /// Searches below the position, in which the defender is to move. Plies are left on the way only if it fails.
+    /// Searches below the position, in which the defender is to move. Plies are left on the stack only if it fails.
     fn descend(&mut self, prey: Cell) -> Result<bool, TooLong> {
         let Some(defender) = self.board.color_at(prey) else { return Ok(true) };
         let mut result = self.enter(prey, None, true)?;
@@ -131,7 +132,8 @@ impl Reader {
         }
     }
 
-    /// Tries the next move of the last ply. The result is that of the ply it leads to, or of this one if there is none.
+    /// Tries the next move of the last ply. The result is that of the ply it leads to, or of this ply if there is no
+    /// move left.
     fn advance(&mut self, prey: Cell, defender: Color) -> Result<Option<bool>, TooLong> {
         let Some(ply) = self.plies.last_mut() else { return Err(TooLong) };
         let (defends, mover) = (ply.defends, if ply.defends { defender } else { !defender });
@@ -144,7 +146,8 @@ impl Reader {
         self.enter(prey, Some(placed), !defends)
     }
 
-    /// Adds a ply. The result is known at once if the chain has liberties enough, or none to save it.
+    /// Adds a ply. The result is returned if it is known at once: if the chain has enough liberties, or too few to be
+    /// saved.
     fn enter(&mut self, prey: Cell, placed: Option<Placed>, defends: bool) -> Result<Option<bool>, TooLong> {
         let first = self.moves.len() as u16;
         if let Err(ply) = self.plies.push(Ply { placed, defends, first, next: first }) {
@@ -165,7 +168,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Undoes what led to a ply that was taken off.
+    /// Undoes the move that led to a ply that was taken off the stack.
     fn leave(&mut self, ply: Ply) {
         self.moves.truncate(ply.first.into());
         if let Some(placed) = ply.placed {
@@ -177,7 +180,7 @@ impl Reader {
         self.moves.push(at).map_err(|_| TooLong)
     }
 
-    /// Captures of chains around that are in atari, then the liberty.
+    /// Adds the defender's moves: captures of surrounding chains that are in atari, then the liberty.
     fn add_choices_of_defender(&mut self, prey: Cell) -> Result<(), TooLong> {
         let first = self.moves.len();
         let defender = self.board.color_at(prey);
@@ -200,8 +203,8 @@ impl Reader {
         }
     }
 
-    /// The two liberties, the more open one first. If the defender would have three liberties by extending to one of
-    /// them, the other is not worth a try.
+    /// The attacker's moves: the two liberties, the more open one first. If the defender would have three liberties by
+    /// extending to one of them, the other is not worth a try.
     fn choices_of_attacker(&self, prey: Cell) -> [Option<Cell>; 2] {
         let [Some(one), Some(other)] = self.liberties(prey) else { return [None, None] };
         let room = |at| neighbours(at).into_iter().filter(|&beside| self.board.is_empty_at(beside)).count();

@@ -1,6 +1,6 @@
-//! The input of KataGo's networks: "inputs version 7", which the network versions 8 to 17 have.
+//! The input of KataGo's networks: "inputs version 7", which the network versions 8 to 17 use.
 //!
-//! 22 planes of X × Y points and 19 numbers, all seen from the player to move.
+//! It has 22 planes of X × Y points and 19 numbers, all seen from the player to move.
 //!
 //! | planes | content |
 //! |---|---|
@@ -37,16 +37,16 @@ use crate::points::{PointSet, Size};
 use crate::rules::{KoRule, Scoring, Tax};
 use crate::symmetry::Symmetry;
 
-/// Planes of an input.
+/// How many planes an input has.
 pub const SPATIAL: usize = 22;
 
-/// Numbers of an input that belong to no point.
+/// How many numbers an input has that do not belong to a point.
 pub const GLOBAL: usize = 19;
 
-/// The last moves that an input shows at most.
+/// How many of the last moves an input shows at most.
 pub const HISTORY: usize = 5;
 
-/// Points by which komi may exceed the area of the board before it is clipped.
+/// By how many points komi may exceed the area of the board before it is clipped.
 const KOMI_MARGIN: f32 = 20.0;
 
 /// What komi is divided by.
@@ -76,33 +76,34 @@ const PLAYOUT_DOUBLING: usize = 16;
 const BUTTON: usize = 17;
 const KOMI_WAVE: usize = 18;
 
-/// What an input shows besides the position.
+/// What an input shows besides the position, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// How many of the last moves it may show, up to [`HISTORY`]. With 0 the network knows the position alone.
+    /// How many of the last moves the input may show, up to [`HISTORY`]. With 0 the network sees the position alone.
     ///
-    /// KataGo's `ignorePreRootHistory`, which its analysis engine has on unless told otherwise, is 0 at the root and d
-    /// at d moves below it.
+    /// For KataGo's `ignorePreRootHistory`, which its analysis engine has on unless told otherwise, use 0 at the root
+    /// and d at d moves below it.
     pub history: usize,
-    /// Whether the network is to take the game for one that goes on even if a pass would end it: no history then, and
-    /// nothing of the end. Without effect where territory is counted, where a pass ends a phase and not the game.
+    /// Whether the network should not learn that a pass would end the game: then the input shows no history, and
+    /// nothing of the end. Without effect if territory is counted, since a pass then ends a phase and not the game.
     /// (KataGo's `conservativePass`, at the root.)
     pub conservative_pass: bool,
-    /// Whether it is to take the game for one that goes on where a pass would end it and the player to move would not
-    /// win. Without effect where territory is counted. (KataGo's `enablePassingHacks`.)
+    /// Whether the network should not learn that a pass would end the game if the player to move would not win by it.
+    /// Without effect if territory is counted. (KataGo's `enablePassingHacks`.)
     pub passing_hacks: bool,
     /// Whether areas are found as if chains might kill themselves, whatever the rules say. Networks of version 15 and
     /// later ask for it in their header.
     pub areas_with_suicide: bool,
-    /// The player to move is searched 2 to this power times as much as the opponent. Usually 0.
+    /// The player to move is searched 2 to this power times as much as the opponent. It is usually 0.
     pub playout_doubling_advantage: f32,
-    /// How many games won by White a draw counts as, from 0 to 1: komi is higher or lower by up to half a point where
-    /// there may be one, and so is what `passing_hacks` take for a win. (KataGo's `drawEquivalentWinsForWhite`.)
+    /// How many games won by White a draw counts as, from 0 to 1: if a draw is possible, komi is higher or lower by up
+    /// to half a point, and so is the score that `passing_hacks` takes for a win. (KataGo's
+    /// `drawEquivalentWinsForWhite`.)
     pub draw_wins: f32,
 }
 
 impl Default for Options {
-    /// All history, draws that are worth the same to either side, and nothing else.
+    /// All history, draws that are worth the same to both sides, and none of the rest.
     fn default() -> Self {
         Options {
             history: HISTORY,
@@ -129,22 +130,22 @@ impl Planes {
         self.size
     }
 
-    /// The planes: 1 on the points of a set, 0 on the others.
+    /// The planes: each is 1 on the points of a set, and 0 on the others.
     pub fn spatial(&self) -> &[PointSet; SPATIAL] {
         &self.spatial
     }
 
-    /// The numbers that belong to no point.
+    /// The numbers that do not belong to a point.
     pub fn global(&self) -> &[f32; GLOBAL] {
         &self.global
     }
 
-    /// Writes the planes one after the other, each in rows from the top, as `symmetry` turns them.
+    /// Writes the planes one after the other, each by rows from the top, after `symmetry` has turned them.
     ///
-    /// What the network says of a point is to be turned back by [`Symmetry::inverse`].
+    /// What the network says of a point has to be turned back by [`Symmetry::inverse`].
     ///
     /// # Panics
-    /// Unless `out` has [`SPATIAL`] · X · Y numbers.
+    /// Unless `out` has a length of [`SPATIAL`] · X · Y.
     pub fn write_spatial(&self, symmetry: Symmetry, out: &mut [f32]) {
         let area = self.size.area();
         assert_eq!(out.len(), SPATIAL * area, "room for all planes");
@@ -185,8 +186,8 @@ fn number(condition: bool) -> f32 {
     f32::from(u8::from(condition))
 }
 
-/// Whether the network is not to know that a pass would end the game. Where territory is counted, what ends is but a
-/// phase of it.
+/// Whether the network is not to know that a pass would end the game. If territory is counted, only a phase of the game
+/// ends.
 fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
     if game.rules().scoring == Scoring::Territory || !game.pass_would_end() {
         return false;
@@ -195,13 +196,13 @@ fn hides_end<const CAP: usize>(game: &Game<CAP>, options: &Options) -> bool {
     game.pass_is_friendly() || options.conservative_pass || options.passing_hacks && is_no_win()
 }
 
-/// How many of the last moves may be shown. After the end it is one, and that one with those since where the game goes
-/// on: else the network would see two passes and what comes behind them, which no game in its training had.
+/// How many of the last moves may be shown. After the end it is one; if the game goes on, it is that one and those
+/// since. Otherwise the network would see two passes and moves after them, which no game in its training had.
 fn allowed_history<const CAP: usize>(game: &Game<CAP>, options: &Options, hides_end: bool) -> usize {
     if hides_end { 0 } else { options.history.min(HISTORY).min(game.moves_in_sight().into()) }
 }
 
-/// Shows the last moves, as long as the players alternate. Returns how many there are.
+/// Shows the last moves, as long as the players alternate. Returns how many are shown.
 fn show_moves<const CAP: usize>(game: &Game<CAP>, allowed: usize, planes: &mut Planes) -> usize {
     let mut mover = game.side_to_move();
     let mut shown = 0;
@@ -234,7 +235,7 @@ fn show_stones<const CAP: usize>(game: &Game<CAP>, planes: &mut Planes) {
     planes.spatial[KO] = game.ko_banned();
 }
 
-/// A board of which no move is shown is taken for that of the move after it.
+/// Shows the ladders. For a board before a move that is not shown, the board after that move is used.
 fn show_ladders<const CAP: usize>(game: &Game<CAP>, shown: usize, planes: &mut Planes) {
     let now = ladders(game.board(), game.side_to_move());
     planes.spatial[LADDERS] = now.caught;
@@ -275,12 +276,12 @@ fn show_rules<const CAP: usize>(game: &Game<CAP>, options: &Options, planes: &mu
     }
 }
 
-/// Points that White gets for what draws are worth, where there may be one.
+/// Points that White gets for the worth of draws, if a draw is possible.
 fn worth_of_draws<const CAP: usize>(game: &Game<CAP>, options: &Options) -> f32 {
     if game.rules().may_draw() { options.draw_wins - 0.5 } else { 0.0 }
 }
 
-/// What the player to move gets besides points on the board, clipped to what can matter.
+/// The points that the player to move gets besides those on the board, clipped to what can matter.
 fn own_komi<const CAP: usize>(game: &Game<CAP>, options: &Options) -> f32 {
     let most = game.size().area() as f32 + KOMI_MARGIN;
     let whites = game.compensation() + worth_of_draws(game, options);
@@ -294,9 +295,9 @@ fn own_komi<const CAP: usize>(game: &Game<CAP>, options: &Options) -> f32 {
 /// How much a player's `komi`, in points, is worth beyond the last one that allows a draw, once all points are counted
 /// by area: a wave of period 2.
 ///
-/// All points together are odd or even as the board is, and so are komis that allow a draw (with a board that is
-/// filled but for them). From such a komi up the wave rises to ½, sinks to −½ at the middle of the last half, and rises
-/// to 0 at the next.
+/// The sum of all points is odd or even as the board's area is, and so are the komis that allow a draw (if the whole
+/// board is counted). From such a komi upwards the wave rises to ½, sinks to −½ at the middle of the last half, and
+/// rises to 0 at the next.
 pub fn komi_wave(size: Size, komi: f32) -> f32 {
     let parity = (size.area() % 2) as f32;
     let beyond = komi - parity - 2.0 * libm::floorf((komi - parity) / 2.0);

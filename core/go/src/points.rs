@@ -1,4 +1,4 @@
-//! The points of a board, moves, and how GTP writes them.
+//! The points of a board, moves, and their GTP notation.
 
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign, Not, Sub};
@@ -6,7 +6,7 @@ use core::ops::{BitAnd, BitOr, BitOrAssign, Not, Sub};
 /// The longest side of a board.
 pub const MAX_SIDE: u8 = 19;
 
-/// The points of the largest board.
+/// How many points the largest board has.
 pub const MAX_AREA: usize = MAX_SIDE as usize * MAX_SIDE as usize;
 
 /// The letters of columns: GTP skips I.
@@ -28,17 +28,17 @@ impl Size {
         if x == 0 || y == 0 || x > MAX_SIDE || y > MAX_SIDE { None } else { Some(Size { x, y }) }
     }
 
-    /// Columns.
+    /// How many columns the board has.
     pub const fn x(self) -> u8 {
         self.x
     }
 
-    /// Rows.
+    /// How many rows the board has.
     pub const fn y(self) -> u8 {
         self.y
     }
 
-    /// Points.
+    /// How many points the board has.
     pub const fn area(self) -> usize {
         self.x as usize * self.y as usize
     }
@@ -53,8 +53,8 @@ impl Size {
         if x < self.x && y < self.y { Some(Move(y as u16 * self.x as u16 + x as u16)) } else { None }
     }
 
-    /// Column from the left and row from the top of a move's point, both from 0. `None` for a pass, and for what is no
-    /// move on this board.
+    /// Column from the left and row from the top of a move's point, both from 0. `None` for a pass, and for what is not
+    /// a move on this board.
     pub const fn coordinates(self, mv: Move) -> Option<(u8, u8)> {
         if mv.index() >= self.area() {
             return None;
@@ -63,7 +63,7 @@ impl Size {
         Some(((mv.0 % x) as u8, (mv.0 / x) as u8))
     }
 
-    /// Every point, from the top left corner by rows.
+    /// Every point, by rows from the top left corner.
     pub fn points(self) -> impl DoubleEndedIterator<Item = Move> + ExactSizeIterator + Clone {
         (0..self.x as u16 * self.y as u16).map(Move)
     }
@@ -99,19 +99,19 @@ impl Size {
         self.point(x as u8, self.y.checked_sub(row)?)
     }
 
-    /// A move as GTP writes it: what [`Size::parse`] reads, in capitals but for `pass`.
+    /// A move in GTP notation: the form that [`Size::parse`] reads, with capital letters but `pass` in small ones.
     pub fn format(self, mv: Move) -> MoveText {
         MoveText { size: self, mv }
     }
 }
 
-/// A point to play on, or a pass, as a policy head numbers them: y·X + x for column x and row y from the top, and X·Y
+/// A point to play on, or a pass, numbered as by a policy head: y·X + x for column x and row y from the top, and X·Y
 /// for a pass. What a number means depends on the [`Size`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Move(pub u16);
 
 impl Move {
-    /// Its place in a policy.
+    /// The move's index in a policy.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -133,7 +133,7 @@ impl fmt::Display for MoveText {
     }
 }
 
-/// A text that is no move on the board in question.
+/// A text that is not a move on the board in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MoveError;
 
@@ -147,7 +147,7 @@ impl core::error::Error for MoveError {}
 
 const WORDS: usize = MAX_AREA.div_ceil(u64::BITS as usize);
 
-/// A set of points, a bit each: 48 bytes.
+/// A set of points, with a bit for each: 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PointSet([u64; WORDS]);
 
@@ -160,7 +160,7 @@ impl PointSet {
         size.points().collect()
     }
 
-    /// Whether `point` is in it. A pass is in no set that holds points of the same board.
+    /// Whether `point` is in the set. A pass is never in a set that holds points of the same board.
     #[inline]
     pub fn contains(&self, point: Move) -> bool {
         self.0.get(point.index() / 64).is_some_and(|word| word >> (point.0 % 64) & 1 != 0)
@@ -169,16 +169,16 @@ impl PointSet {
     /// Adds a point.
     ///
     /// # Panics
-    /// If the number is that of no board's point: 384 or more.
+    /// If the number is not a point of any board: 384 or more.
     #[inline]
     pub fn insert(&mut self, point: Move) {
         self.0[point.index() / 64] |= 1 << (point.0 % 64);
     }
 
-    /// Takes a point out.
+    /// Removes a point.
     ///
     /// # Panics
-    /// As [`PointSet::insert`].
+    /// Like [`PointSet::insert`].
     #[inline]
     pub fn remove(&mut self, point: Move) {
         self.0[point.index() / 64] &= !(1 << (point.0 % 64));
@@ -189,7 +189,7 @@ impl PointSet {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether no point is.
+    /// Whether the set has no point.
     pub fn is_empty(&self) -> bool {
         *self == Self::EMPTY
     }
@@ -215,7 +215,7 @@ impl PointSet {
 
 impl FromIterator<Move> for PointSet {
     /// # Panics
-    /// As [`PointSet::insert`].
+    /// Like [`PointSet::insert`].
     fn from_iter<I: IntoIterator<Item = Move>>(points: I) -> Self {
         let mut set = Self::EMPTY;
         points.into_iter().for_each(|point| set.insert(point));

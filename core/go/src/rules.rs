@@ -1,4 +1,4 @@
-//! In what the rules of Go differ.
+//! The differences between the rules of Go.
 //!
 //! The axes and their names are KataGo's, whose networks are told which of these rules hold.
 
@@ -8,22 +8,23 @@ use core::str::FromStr;
 /// Which positions may not be repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KoRule {
-    /// A stone that has just captured one stone may not be captured at once alone. A pass that repeats an earlier pass
-    /// of the same player in the same position ends the game, and so does, without a result, a position that is there
-    /// for the third time with the same player to move since the last pass.
+    /// A stone that has just captured one stone may not itself, alone, be captured at once. A pass that repeats an
+    /// earlier pass of the same player in the same position ends the game, and so does, without a result, a position
+    /// that occurs for the third time with the same player to move since the last pass.
     #[default]
     Simple,
-    /// No move may bring back stones as they lay before.
+    /// No move may bring back an earlier arrangement of stones.
     Positional,
-    /// No move may bring back stones as they lay before with the same player to move.
+    /// No move may bring back an earlier arrangement of stones with the same player to move.
     Situational,
-    /// No move may bring back stones as they lay before since the last pass. A pass that repeats an earlier pass of the
-    /// same player in the same position ends the game, and nothing else does: of passes in a row that is the third.
+    /// No move may bring back an arrangement of stones that occurred since the last pass. A pass that repeats an
+    /// earlier pass of the same player in the same position ends the game, and nothing else does: among passes in a
+    /// row, that is the third.
     Spight,
 }
 
 impl KoRule {
-    /// All, with their names.
+    /// All ko rules, with their names.
     pub const ALL: [(&'static str, KoRule); 4] = [
         ("SIMPLE", KoRule::Simple),
         ("POSITIONAL", KoRule::Positional),
@@ -31,17 +32,17 @@ impl KoRule {
         ("SPIGHT", KoRule::Spight),
     ];
 
-    /// The rule of that name, as in [`KoRule::ALL`].
+    /// The ko rule with this name, as in [`KoRule::ALL`].
     pub fn from_name(name: &str) -> Option<KoRule> {
         find(&Self::ALL, name)
     }
 
-    /// Its name.
+    /// The ko rule's name.
     pub fn name(self) -> &'static str {
         name_of(&Self::ALL, self)
     }
 
-    /// Whether more than the immediate recapture is forbidden.
+    /// Whether the rule forbids more than the immediate recapture.
     pub fn is_superko(self) -> bool {
         self != KoRule::Simple
     }
@@ -51,7 +52,7 @@ impl KoRule {
         self != KoRule::Spight
     }
 
-    /// Whether a pass lifts all bans, and one that repeats another ends the game.
+    /// Whether a pass lifts all bans, and a pass that repeats another one ends the game.
     pub(crate) fn pass_begins_anew(self) -> bool {
         matches!(self, KoRule::Simple | KoRule::Spight)
     }
@@ -68,15 +69,15 @@ pub enum Scoring {
 }
 
 impl Scoring {
-    /// Both, with their names.
+    /// Both scorings, with their names.
     pub const ALL: [(&'static str, Scoring); 2] = [("AREA", Scoring::Area), ("TERRITORY", Scoring::Territory)];
 
-    /// The scoring of that name, as in [`Scoring::ALL`].
+    /// The scoring with this name, as in [`Scoring::ALL`].
     pub fn from_name(name: &str) -> Option<Scoring> {
         find(&Self::ALL, name)
     }
 
-    /// Its name.
+    /// The scoring's name.
     pub fn name(self) -> &'static str {
         name_of(&Self::ALL, self)
     }
@@ -85,25 +86,25 @@ impl Scoring {
 /// Which surrounded points do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tax {
-    /// All count.
+    /// All of them count.
     #[default]
     None,
     /// Those in a seki don't count.
     Seki,
-    /// Those in a seki don't count, and two points of every living group neither.
+    /// Those in a seki don't count, nor do two points of every living group.
     All,
 }
 
 impl Tax {
-    /// All, with their names.
+    /// All taxes, with their names.
     pub const ALL: [(&'static str, Tax); 3] = [("NONE", Tax::None), ("SEKI", Tax::Seki), ("ALL", Tax::All)];
 
-    /// The tax of that name, as in [`Tax::ALL`].
+    /// The tax with this name, as in [`Tax::ALL`].
     pub fn from_name(name: &str) -> Option<Tax> {
         find(&Self::ALL, name)
     }
 
-    /// Its name.
+    /// The tax's name.
     pub fn name(self) -> &'static str {
         name_of(&Self::ALL, self)
     }
@@ -115,23 +116,23 @@ pub enum HandicapBonus {
     /// Nothing.
     #[default]
     Zero,
-    /// A point a stone.
+    /// A point for each stone.
     N,
-    /// A point a stone, but for the first.
+    /// A point for each stone but the first.
     NMinusOne,
 }
 
 impl HandicapBonus {
-    /// All, with their names.
+    /// All bonuses, with their names.
     pub const ALL: [(&'static str, HandicapBonus); 3] =
         [("0", HandicapBonus::Zero), ("N", HandicapBonus::N), ("N-1", HandicapBonus::NMinusOne)];
 
-    /// The bonus of that name, as in [`HandicapBonus::ALL`].
+    /// The bonus with this name, as in [`HandicapBonus::ALL`].
     pub fn from_name(name: &str) -> Option<HandicapBonus> {
         find(&Self::ALL, name)
     }
 
-    /// Its name.
+    /// The bonus's name.
     pub fn name(self) -> &'static str {
         name_of(&Self::ALL, self)
     }
@@ -154,32 +155,32 @@ fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'stat
     names.iter().find(|&&(_, other)| other == value).map_or("", |&(name, _)| name)
 }
 
-/// The points that White gets for moving second: a multiple of one half, −400 to 400.
+/// The points that White gets for moving second: a multiple of one half, from −400 to 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Komi(i16);
 
 impl Komi {
-    /// The most points, either way.
+    /// The largest komi in points, either way.
     pub const MAX: i16 = 400;
 
-    /// So many half points. `None` beyond twice [`Komi::MAX`].
+    /// A komi of `halves` half points. `None` beyond twice [`Komi::MAX`].
     pub const fn from_halves(halves: i16) -> Option<Komi> {
         if halves < -2 * Self::MAX || halves > 2 * Self::MAX { None } else { Some(Komi(halves)) }
     }
 
-    /// So many points. `None` for what is no multiple of one half, or beyond [`Komi::MAX`].
+    /// A komi of `points` points. `None` if that is not a multiple of one half, or beyond [`Komi::MAX`].
     pub fn from_points(points: f32) -> Option<Komi> {
-        // A cast takes NaN to 0 and stops at the ends: then the comparison fails.
+        // A cast turns NaN into 0 and stops at the ends: then the comparison fails.
         let halves = (points * 2.0) as i16;
         if f32::from(halves) == points * 2.0 { Self::from_halves(halves) } else { None }
     }
 
-    /// In half points.
+    /// The komi in half points.
     pub const fn halves(self) -> i16 {
         self.0
     }
 
-    /// In points.
+    /// The komi in points.
     pub fn points(self) -> f32 {
         f32::from(self.0) / 2.0
     }
@@ -191,7 +192,7 @@ impl fmt::Display for Komi {
     }
 }
 
-/// A choice on each axis.
+/// Rules: a choice on each axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
     /// Which positions may not be repeated.
@@ -206,8 +207,8 @@ pub struct Rules {
     pub button: bool,
     /// What White gets for handicap stones.
     pub handicap_bonus: HandicapBonus,
-    /// Whether players may pass before all dead stones are captured, and agree which ones are dead. The rules alone
-    /// count what is on the board all the same; a network is told nothing of a pass that would end the game.
+    /// Whether players may pass before all dead stones are captured, and agree which ones are dead. The rules
+    /// themselves still count what is on the board; a network is not told of a pass that would end the game.
     pub friendly_pass: bool,
     /// White's compensation.
     pub komi: Komi,
@@ -258,7 +259,7 @@ impl Rules {
 
     const ANCIENT_TERRITORY: Rules = Rules { tax: Tax::All, ..Self::JAPANESE };
 
-    /// The sets of rules that have a name, as KataGo's table has them. Several names stand for the same set.
+    /// The sets of rules that have a name, as in KataGo's table. Several names stand for the same set.
     pub const NAMED: [(&'static str, Rules); 16] = [
         ("tromp-taylor", Self::TROMP_TAYLOR),
         ("chinese", Self::CHINESE),
@@ -278,7 +279,7 @@ impl Rules {
         ("ancient-territory", Self::ANCIENT_TERRITORY),
     ];
 
-    /// The rules of that name, as in [`Rules::NAMED`].
+    /// The rules with this name, as in [`Rules::NAMED`].
     ///
     /// ```
     /// use oncilla_go::{KoRule, Rules};
@@ -289,12 +290,12 @@ impl Rules {
         find(&Self::NAMED, name)
     }
 
-    /// Whether scores are whole numbers, so that one may be 0: the button is half a point.
+    /// Whether scores are whole numbers, so that a score may be 0: the button is worth half a point.
     pub fn may_draw(&self) -> bool {
         (self.komi.halves() % 2 == 0) != self.button
     }
 
-    /// The komi where nobody says: 7.5, with the button 7, where territory is counted 6.5.
+    /// The default komi: 7.5; with the button 7; if territory is counted 6.5.
     pub fn usual_komi(scoring: Scoring, button: bool) -> Komi {
         match (scoring, button) {
             (Scoring::Territory, _) => Self::JAPANESE.komi,
@@ -303,13 +304,13 @@ impl Rules {
         }
     }
 
-    /// The tax where nobody says: where territory is counted, points in a seki don't count.
+    /// The default tax: if territory is counted, points in a seki don't count.
     pub fn usual_tax(scoring: Scoring) -> Tax {
         if scoring == Scoring::Territory { Tax::Seki } else { Tax::None }
     }
 }
 
-/// A text that is neither a name of rules nor the compact form.
+/// A text that is neither a name of rules nor in the compact form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RulesError;
 
@@ -325,8 +326,8 @@ impl FromStr for Rules {
     type Err = RulesError;
 
     /// Reads a name as a person writes it, in either case and with `-`, `_`, a blank or nothing between its words, or
-    /// the compact form that [`Rules`] are displayed in. What that leaves out is as in [`Rules::TROMP_TAYLOR`], but for
-    /// tax and komi, which follow the scoring.
+    /// the compact form in which [`Rules`] are displayed. What the compact form leaves out is as in
+    /// [`Rules::TROMP_TAYLOR`], except for tax and komi, which follow the scoring.
     ///
     /// ```
     /// use oncilla_go::{Rules, Tax};
@@ -346,12 +347,12 @@ impl FromStr for Rules {
 /// Names that stand for one of [`Rules::NAMED`] without being listed there.
 const SHORT_NAMES: [(&str, Rules); 1] = [("nz", Rules::NEW_ZEALAND)];
 
-/// What is compared of a name.
+/// The part of a name that is compared.
 fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).map(|c| c.to_ascii_lowercase())
 }
 
-/// Reads the compact form: what is said of each axis, one after the other.
+/// Reads the compact form: the choices on the axes, one after the other.
 fn compact(text: &str) -> Option<Rules> {
     let mut rules = Rules::TROMP_TAYLOR;
     let (mut tax, mut komi) = (None, None);
@@ -387,12 +388,12 @@ fn compact(text: &str) -> Option<Rules> {
 /// How the compact form says no and yes.
 const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
 
-/// What follows a word and blanks.
+/// What follows a word and blanks; `None` if the text does not begin with the word.
 fn after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     text.strip_prefix(word).map(str::trim_start)
 }
 
-/// Reads one of the names, the longest that fits. Returns what follows it.
+/// Reads one of the names, the longest that fits. Returns what follows it in the text.
 fn choose<'t, T: Copy>(text: &'t str, names: &[(&str, T)], choose: impl FnOnce(T)) -> Option<&'t str> {
     let (name, value) = names.iter().filter(|(name, _)| text.starts_with(name)).max_by_key(|(name, _)| name.len())?;
     choose(*value);
@@ -400,7 +401,7 @@ fn choose<'t, T: Copy>(text: &'t str, names: &[(&str, T)], choose: impl FnOnce(T
 }
 
 impl fmt::Display for Rules {
-    /// KataGo's compact form. Button, bonus and friendly pass are not mentioned where there is none.
+    /// KataGo's compact form. Button, bonus and friendly pass are left out if the rules have none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ko, scoring, tax) = (self.ko.name(), self.scoring.name(), self.tax.name());
         write!(f, "ko{ko}score{scoring}tax{tax}sui{}", u8::from(self.suicide))?;

@@ -1,4 +1,4 @@
-//! The symmetries of a board, as networks for Go number them.
+//! The symmetries of a board, numbered as networks for Go number them.
 
 use crate::points::{Move, Size};
 
@@ -6,17 +6,18 @@ const FLIP_Y: u8 = 1;
 const FLIP_X: u8 = 2;
 const TRANSPOSE: u8 = 4;
 
-/// One of eight: bit 0 of its number turns the rows upside down, bit 1 mirrors the columns, and bit 2 then transposes.
+/// One of eight symmetries: bit 0 of its number turns the rows upside down, bit 1 mirrors the columns, and bit 2 then
+/// transposes.
 ///
 /// The transposing ones, 4 to 7, turn a board of X × Y into one of Y × X, so networks use them on square boards only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Symmetry(u8);
 
 impl Symmetry {
-    /// The one that changes nothing.
+    /// The symmetry that changes nothing.
     pub const NONE: Symmetry = Symmetry(0);
 
-    /// All, by number.
+    /// All symmetries, by number.
     pub const ALL: [Symmetry; 8] = {
         let mut all = [Symmetry::NONE; 8];
         let mut number = 0;
@@ -27,25 +28,25 @@ impl Symmetry {
         all
     };
 
-    /// The one with this number, 0 to 7.
+    /// The symmetry with this number, 0 to 7.
     pub fn from_number(number: u8) -> Option<Symmetry> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// Its number, 0 to 7.
+    /// The symmetry's number, 0 to 7.
     pub fn number(self) -> u8 {
         self.0
     }
 
-    /// Whether a board's sides change places.
+    /// Whether the board's sides change places.
     pub fn transposes(self) -> bool {
         self.0 & TRANSPOSE != 0
     }
 
-    /// The one that undoes it.
+    /// The symmetry that undoes this one.
     pub fn inverse(self) -> Symmetry {
         match self.0 {
-            // A quarter turn is undone by the one in the other sense; all others undo themselves.
+            // A quarter turn is undone by the opposite one; all others undo themselves.
             5 => Symmetry(6),
             6 => Symmetry(5),
             _ => self,
@@ -60,7 +61,7 @@ impl Symmetry {
         Size::new(size.y(), size.x()).unwrap_or(size)
     }
 
-    /// Where a move of a board of `size` goes, as a move of the turned board. A pass stays one.
+    /// Where a move of a board of `size` goes, as a move of the turned board. A pass stays a pass.
     #[inline]
     pub fn apply(self, size: Size, mv: Move) -> Move {
         let Some((mut x, mut y)) = size.coordinates(mv) else { return mv };

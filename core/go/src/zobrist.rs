@@ -10,7 +10,7 @@ pub(crate) const fn scatter(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A key for each stone on each of `N` cells, apart from the seeds that others use.
+/// A key for each stone on each of `N` cells, from seeds that nothing else uses.
 const fn keys<const N: usize>() -> [[u64; N]; 2] {
     let mut keys = [[0; N]; 2];
     let mut cell = 0;

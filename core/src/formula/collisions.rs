@@ -1,18 +1,19 @@
-//! How many visits a batch may spend on leaves that are in flight already.
+//! How many visits a batch may spend on leaves that are already in flight.
 //!
-//! A small tree has few leaves that are worth a visit: gathering goes on meeting those that it has gathered, and each
-//! time it had better be evaluated what there is. A large one can afford to look further.
+//! A small tree has few leaves that are worth a visit: gathering keeps meeting those that it has gathered already, and
+//! then it is better to evaluate what has been gathered. In a large tree it is worth looking further.
 
 /// Lc0's `MaxCollisionVisits` and the options that scale it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Collisions {
-    /// `MaxCollisionVisits`: the most, in a large tree.
+    /// `MaxCollisionVisits`: how many are allowed in a large tree.
     pub most: u32,
-    /// `MaxCollisionVisitsScalingStart`: visits of the root up to which one is allowed.
+    /// `MaxCollisionVisitsScalingStart`: up to this many visits of the root, one collision visit is allowed.
     pub scaling_start: u32,
-    /// `MaxCollisionVisitsScalingEnd`: visits of the root from which on the most are; 0: always.
+    /// `MaxCollisionVisitsScalingEnd`: from this many visits of the root on, `most` are allowed; 0: `most` are always
+    /// allowed.
     pub scaling_end: u32,
-    /// `MaxCollisionVisitsScalingPower`: how late in between most of the growth comes.
+    /// `MaxCollisionVisitsScalingPower`: the larger it is, the later between start and end most of the growth comes.
     pub scaling_power: f32,
 }
 
@@ -23,8 +24,8 @@ impl Default for Collisions {
 }
 
 impl Collisions {
-    /// Collision visits that a batch may have where the root has `visits`:
-    /// `1 + (most − 1)·((visits − start)/(end − start))^power`, rounded; between 1 and the most, whatever the power is.
+    /// How many collision visits a batch may have when the root has `visits` visits: `1 + (most − 1)·((visits −
+    /// start)/(end − start))^power`, rounded; between 1 and `most`, whatever the power is.
     pub fn allowed(&self, visits: u32) -> u32 {
         let most = self.most.max(1);
         if visits >= self.scaling_end {

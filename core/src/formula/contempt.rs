@@ -1,13 +1,14 @@
-//! Contempt: values as they would be between players of unequal strength, or in games with another draw rate.
+//! Contempt: changes values to what they would be between players of unequal strength, or in games with another draw
+//! rate.
 //!
 //! The model and its constants are Lc0's (`Contempt…`, `WDL…`; it is described at lczero.org under "WDL rescale and
 //! contempt"). W, D and L of a position are taken for a logistic distribution of an advantage: W is the part of it
 //! above 1, L the part below −1. Its mean μ says who is better, its scale s how much the play errs. A weaker opponent
 //! moves μ by `s²·diff`, other players have s times `ratio`, and W, D and L are read off again.
 //!
-//! The way from the options to a leaf: [`RescaleParams::rescale`] makes [`Rescale`] of a difference in Elo, once;
-//! [`Contempt::at_root`] says whose contempt it is, for each search; [`Rescale::at`] and [`Rescale::apply`] change a
-//! network's answer; [`Rescale::undo`] gives back the value that is shown.
+//! The way from the options to a leaf: [`RescaleParams::rescale`] makes a [`Rescale`] of a difference in Elo, once;
+//! [`Contempt::at_root`] says, for each search, whose contempt it is; [`Rescale::at`] and [`Rescale::apply`] change a
+//! network's answer; [`Rescale::undo`] returns the value to show.
 
 use crate::evaluate::Value;
 use core::f64::consts::LN_10;
@@ -15,18 +16,18 @@ use core::f64::consts::LN_10;
 /// A probability nearer to 0 or 1 than this says nothing about μ and s.
 const CERTAIN: f64 = 1e-4;
 
-/// The distribution that W, D and L stand for.
+/// The logistic distribution of an advantage that W, D and L stand for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Logistic {
-    /// Its mean, from the side to move: at 1 a win is as likely as not.
+    /// The distribution's mean, from the side to move: at 1 a win is as likely as not.
     pub mu: f64,
-    /// Its scale, above 0.
+    /// The distribution's scale, above 0.
     pub s: f64,
 }
 
 impl Logistic {
-    /// The distribution of `W − L` and D: with `a = ln(1/L − 1)` and `b = ln(1/W − 1)`, `μ = (a − b)/(a + b)` and
-    /// `s = 2/(a + b)`. `None` if one of W, D and L is all but certain, or no probability.
+    /// The distribution that has this `W − L` and D: with `a = ln(1/L − 1)` and `b = ln(1/W − 1)`, `μ = (a − b)/(a +
+    /// b)` and `s = 2/(a + b)`. `None` if one of W, D and L is nearly 0 or 1, or is not a probability.
     pub fn of(wl: f64, d: f64) -> Option<Self> {
         let (w, l) = (0.5 * (1.0 + wl - d), 0.5 * (1.0 - wl - d));
         if ![w, d, l].iter().all(|&p| p > CERTAIN && p < 1.0 - CERTAIN) {
@@ -37,7 +38,7 @@ impl Logistic {
         Some(Self { mu: (a - b) / (a + b), s: 2.0 / (a + b) })
     }
 
-    /// `W − L` and D of the distribution.
+    /// `W − L` and D of this distribution.
     pub fn wl_and_d(&self) -> (f64, f64) {
         let part_beyond = |x: f64| 1.0 / (1.0 + libm::exp(-x / self.s));
         let (w, l) = (part_beyond(self.mu - 1.0), part_beyond(-self.mu - 1.0));
@@ -45,7 +46,7 @@ impl Logistic {
     }
 }
 
-/// How values change, seen from one side.
+/// How values change, as seen by one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Rescale {
@@ -53,12 +54,12 @@ pub struct Rescale {
     pub ratio: f64,
     /// μ grows by `s²` times this.
     pub diff: f64,
-    /// `WDLMaxS`: a larger s is taken for this one. Such distributions are no chess.
+    /// `WDLMaxS`: a larger s is reduced to this one. Such wide distributions do not occur in chess.
     pub max_s: f64,
 }
 
 impl Default for Rescale {
-    /// Changes nothing.
+    /// A `Rescale` that changes nothing.
     fn default() -> Self {
         Self { ratio: 1.0, diff: 0.0, max_s: 1.4 }
     }
@@ -70,18 +71,18 @@ impl Rescale {
         self.ratio == 1.0 && self.diff == 0.0
     }
 
-    /// The same, seen from the other side.
+    /// This change of values as the other side sees it.
     pub fn from_the_other_side(self) -> Self {
         Self { diff: -self.diff, ..self }
     }
 
-    /// The same for the side to move `plies` below.
+    /// This change of values as the side to move sees it, `plies` plies below.
     pub fn at(self, plies: usize) -> Self {
         if plies.is_multiple_of(2) { self } else { self.from_the_other_side() }
     }
 
-    /// The value of a position to the side whose [`Rescale`] this is. One that is all but decided, or all but drawn,
-    /// stays as it is.
+    /// The changed value of a position, for the side whose [`Rescale`] this is. A position that is all but decided, or
+    /// all but drawn, keeps its value.
     pub fn apply(&self, value: Value) -> Value {
         if self.changes_nothing() {
             return value;
@@ -92,7 +93,7 @@ impl Rescale {
         Value { wl: wl as f32, d: d as f32, ..value }
     }
 
-    /// The value that [`Rescale::apply`] made this one of, if its scale was not above `max_s`.
+    /// The value from which [`Rescale::apply`] made this one, provided that its scale was not above `max_s`.
     pub fn original(&self, value: Value) -> Value {
         if self.changes_nothing() {
             return value;
@@ -103,8 +104,8 @@ impl Rescale {
         Value { wl: wl as f32, d: d as f32, ..value }
     }
 
-    /// What is shown of a value that [`Rescale::apply`] made: `objectivity` times the shift of μ is taken back
-    /// (`WDLEvalObjectivity`: 1 shows no contempt, 0 all of it). The draw rate stays as it was made.
+    /// The value to show instead of one that [`Rescale::apply`] made: `objectivity` times the shift of μ is taken back
+    /// (`WDLEvalObjectivity`: with 1 no contempt is shown, with 0 all of it). The draw rate stays as `apply` made it.
     pub fn undo(&self, value: Value, objectivity: f64) -> Value {
         if self.diff * objectivity == 0.0 {
             return value;
@@ -116,24 +117,24 @@ impl Rescale {
     }
 }
 
-/// The options that make a [`Rescale`] of a difference in Elo.
+/// The options from which a difference in Elo becomes a [`Rescale`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RescaleParams {
-    /// `ContemptMaxValue`: more contempt than this is taken for this much.
+    /// `ContemptMaxValue`: the contempt is limited to this, in Elo, either way.
     pub max_contempt: f64,
-    /// `WDLCalibrationElo`: Elo of the side with the contempt; 0: the draw rates count instead.
+    /// `WDLCalibrationElo`: Elo of the side with the contempt; 0: the draw rates are used instead.
     pub calibration_elo: f64,
-    /// `WDLContemptAttenuation`: factor of `diff`.
+    /// `WDLContemptAttenuation`: a factor of `diff`.
     pub attenuation: f64,
     /// `WDLMaxS`.
     pub max_s: f64,
-    /// `WDLDrawRateTarget`: draw rate of equal positions in the games that are played; 0: as the network has it. Not
-    /// used with an Elo.
+    /// `WDLDrawRateTarget`: draw rate of equal positions in the games that are played; 0: the network's own. Not used
+    /// if there is a calibration Elo.
     pub draw_rate_target: f64,
-    /// `WDLDrawRateReference`: draw rate of equal positions that the network has.
+    /// `WDLDrawRateReference`: draw rate that the network gives to equal positions.
     pub draw_rate_reference: f64,
     /// `WDLBookExitBias`: μ of the positions from which games are played, and in which the Elo was measured. Not used
-    /// with an Elo.
+    /// if there is a calibration Elo.
     pub book_exit_bias: f64,
 }
 
@@ -162,8 +163,8 @@ impl RescaleParams {
         Rescale { ratio: target / reference, diff, max_s: self.max_s }
     }
 
-    /// Scale of the games, and the shift of μ at the book exit whose slope of the expected score is that of the Elo
-    /// difference there.
+    /// By draw rates: the scale s of the games, and the shift of μ. At the book exit, the slope of the expected score
+    /// over μ is that of the expected score over the Elo difference.
     fn by_draw_rate(&self, contempt: f64, reference: f64) -> (f64, f64) {
         // A draw rate this near to 0, but not 0, is an accident.
         const LEAST: f64 = 0.001;
@@ -179,7 +180,7 @@ impl RescaleParams {
         (target, target / slope * LN_10 / 200.0 * contempt)
     }
 
-    /// Scale of games between these two Elos, and the distance of their μ.
+    /// By Elo: the scale s of games between these two players, and the distance between their μ.
     fn by_elo(&self, contempt: f64) -> (f64, f64) {
         let [own, other] = [self.calibration_elo, self.calibration_elo - contempt].map(game_pair_elo);
         let [s, t] = [own, other].map(scale_of_elo);
@@ -187,26 +188,27 @@ impl RescaleParams {
     }
 }
 
-/// Scale of the distribution in which an equal position is drawn this often.
+/// Scale s of the distribution in which an equal position is drawn at this rate.
 fn scale_of_draw_rate(rate: f64) -> f64 {
     1.0 / libm::log((1.0 + rate) / (1.0 - rate))
 }
 
-/// Elo in pairs of games from unbalanced openings, where strong players don't draw everything.
+/// Elo in pairs of games from unbalanced openings, in which strong players don't draw every game.
 fn game_pair_elo(elo: f64) -> f64 {
     const SHARPNESS: f64 = 250.0;
     const MIDPOINT: f64 = 2737.0;
     elo + 0.5 * SHARPNESS * libm::log1p(libm::exp((MIDPOINT - elo) / SHARPNESS))
 }
 
-/// Scale of players without any skill.
+/// Scale s of players without any skill.
 const SCALE_ZERO: f64 = 15.0;
-/// Elo in which the scale falls by a factor of e.
+/// The difference in Elo over which the scale falls by a factor of e.
 const ELO_SLOPE: f64 = 425.0;
-/// Where it begins to fall, in units of [`ELO_SLOPE`].
+/// Where the scale begins to fall, in units of [`ELO_SLOPE`].
 const ELO_OFFSET: f64 = 6.75;
 
-/// Scale of a player's moves, by its Elo in game pairs: a sigmoid that Lc0's authors fitted to Stockfish's levels.
+/// Scale s of a player's moves, by the player's Elo in game pairs: a sigmoid that Lc0's authors fitted to Stockfish's
+/// levels.
 fn scale_of_elo(elo: f64) -> f64 {
     1.0 / (1.0 / SCALE_ZERO + libm::exp(elo / ELO_SLOPE - ELO_OFFSET))
 }
@@ -216,11 +218,11 @@ fn mu_of_elo(elo: f64) -> f64 {
     -LN_10 / 200.0 * SCALE_ZERO * ELO_SLOPE * libm::log1p(libm::exp(ELO_OFFSET - elo / ELO_SLOPE) / SCALE_ZERO)
 }
 
-/// `ContemptMode`: which side the contempt belongs to. White is who moves first.
+/// `ContemptMode`: which side the contempt belongs to. White is the side that moves first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ContemptMode {
-    /// The side to move at the root, and nobody in a search that goes on until it is stopped: that is analysis, where
-    /// no side is ours.
+    /// The side to move at the root; nobody in a search that goes on until it is stopped, for that is analysis, in
+    /// which no side is ours.
     #[default]
     Play,
     /// White, whoever is to move.
@@ -232,10 +234,10 @@ pub enum ContemptMode {
 }
 
 impl ContemptMode {
-    /// The names, for the table of options. The order is Lc0's.
+    /// The modes' names, for the table of options. The order is Lc0's.
     pub const NAMES: &'static [&'static str] = &["play", "white_side_analysis", "black_side_analysis", "disable"];
 
-    /// The mode of that name.
+    /// The mode with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "play" => Self::Play,
@@ -247,12 +249,12 @@ impl ContemptMode {
     }
 }
 
-/// All that a program has to know of contempt between two searches.
+/// All that a program has to keep about contempt between two searches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contempt {
     /// `ContemptMode`.
     pub mode: ContemptMode,
-    /// What it does to the values of the side that has it.
+    /// What contempt does to the values of the side that has it.
     pub rescale: Rescale,
     /// `WDLEvalObjectivity`, in `[0, 1]`.
     pub objectivity: f64,
@@ -265,16 +267,16 @@ impl Default for Contempt {
 }
 
 impl Contempt {
-    /// True if there is contempt that an endless search leaves aside.
+    /// True if there is contempt that a search without an end (analysis) ignores.
     pub fn is_idle_in_analysis(&self) -> bool {
         self.mode == ContemptMode::Play && self.rescale.diff != 0.0
     }
 
-    /// How values change, seen from the side to move at the root. `endless`: the search goes on until it is stopped
-    /// (`go infinite`). The draw rate changes even where nobody has contempt.
+    /// How values change in a search, as the side to move at the root sees it. `endless`: the search goes on until it
+    /// is stopped (`go infinite`). The draw rate changes even where nobody has contempt.
     ///
-    /// Nodes keep the values that they were given: a tree that was searched with another side's contempt, or another
-    /// [`Rescale`], has to be cleared.
+    /// Nodes keep the values that they were given: a tree that was searched with another side's contempt, or with
+    /// another [`Rescale`], has to be cleared.
     pub fn at_root(&self, white_to_move: bool, endless: bool) -> Rescale {
         let own = match self.mode {
             ContemptMode::Play if !endless => true,

@@ -1,10 +1,10 @@
 //! The final choice by a lower confidence bound.
 //!
-//! The most visited move is the one that the search believed in for longest. When another one has overtaken it late,
-//! its value is better and its visits are fewer. KataGo (and Leela Zero before it) then asks which value is worth most
-//! if every move is taken at the lower end of its confidence interval, among the moves that have a fair share of the
-//! visits (`useLcbForSelection`, `lcbStdevs`, `minVisitPropForLCB`; `cpp/search/searchhelpers.cpp` there). Lc0 has no
-//! such thing: the options are ours.
+//! The most visited move is the one that the search believed in for longest. A move that looked better only lately has
+//! a better value and fewer visits. KataGo (and Leela Zero before it) then asks which value is worth most if every move
+//! is taken at the lower end of its confidence interval, among the moves that have a fair share of the visits
+//! (`useLcbForSelection`, `lcbStdevs`, `minVisitPropForLCB`; `cpp/search/searchhelpers.cpp` there). Lc0 has no such
+//! thing: the options are ours.
 //!
 //! KataGo keeps the sum of the squares of the values below each move. This tree keeps means only, and from them a bound
 //! follows. An outcome is +1, `ds` or −1, where `ds` is what a draw is worth. Let one be drawn by taking
@@ -14,24 +14,24 @@
 //! measures. In 200 openings, searched with the built-in network, the deviation of the evaluations was a quarter of the
 //! bound's (0.15 to 0.41 in four moves out of five). So one deviation here is about four of KataGo's, which takes five.
 
-/// `FinalChoice`: what makes a root move the one to play. Proven results come before either.
+/// `FinalChoice`: how the move to play is chosen among the root's moves. Proven results come before either rule.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FinalChoice {
-    /// The most visits.
+    /// The move with the most visits.
     #[default]
     Visits,
-    /// The largest lower confidence bound.
+    /// The move with the largest lower confidence bound.
     Lcb(Lcb),
 }
 
-/// How the lower confidence bound is taken.
+/// How the lower confidence bound is computed, and which moves have one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Lcb {
-    /// `LcbStdevs`: how many standard deviations below its mean a move is taken, in `[0, 100]`.
+    /// `LcbStdevs`: how many standard deviations below its mean a move's bound is, in `[0, 100]`.
     pub stdevs: f32,
-    /// `LcbMinVisitShare`: the share of the most visits that a move must have, in `[0, 1]`.
+    /// `LcbMinVisitShare`: how many visits a move must have, as a share of the most visited move's, in `[0, 1]`.
     pub min_visit_share: f32,
 }
 
@@ -54,18 +54,18 @@ pub struct Visited {
     pub d: f32,
 }
 
-/// Variance of an outcome of mean `q` and draw probability `d`, where a draw is worth `draw_score`: the upper bound of
-/// the variance of the evaluations that the mean is made of.
+/// Variance of an outcome whose mean is `q` and draw probability `d`, if a draw is worth `draw_score`. This is an upper
+/// bound of the variance of the evaluations that the mean is made of.
 pub fn variance(q: f32, d: f32, draw_score: f32) -> f32 {
     (1.0 - d + draw_score * draw_score * d - q * q).max(0.0)
 }
 
 impl Lcb {
-    /// The lower confidence bound of a move: `q − stdevs·√(variance / n)`. Minus infinity without a visit.
+    /// The lower confidence bound of a move: `q − stdevs·√(variance / n)`. Minus infinity for a move without a visit.
     ///
-    /// As in KataGo an observation of weight `1/n²` is mixed in, of the largest variance there is: 1, that of a game
-    /// which is won or lost by the toss of a coin. It keeps one lucky visit from looking certain, and ten don't feel
-    /// it.
+    /// As in KataGo, an observation of weight `1/n²` with the largest possible variance is mixed in: 1, that of a game
+    /// which is won or lost by the toss of a coin. It keeps one lucky visit from looking certain, and with ten visits
+    /// it hardly matters.
     pub fn bound(&self, of: Visited, draw_score: f32) -> f32 {
         if of.n == 0 {
             return f32::NEG_INFINITY;
@@ -79,10 +79,11 @@ impl Lcb {
         of.q - self.stdevs * libm::sqrtf(variance / effective_visits)
     }
 
-    /// The move with the best bound among those with enough visits. Of equals the one with more visits, then
-    /// the first. `None` if no move has a visit.
+    /// The move with the best bound among those with enough visits; of equal ones the one with more visits, then the
+    /// first. `None` if no move has a visit.
     ///
-    /// The moves are gone through twice, and may change meanwhile: so what is given back is a move and not its place.
+    /// The iterator is gone through twice, and the visits may change in between: so the move itself is returned, not
+    /// its index.
     pub fn choose<M>(&self, moves: impl Iterator<Item = (M, Visited)> + Clone, draw_score: f32) -> Option<M> {
         let most = moves.clone().map(|(_, m)| m.n).max().filter(|&n| n > 0)?;
         // The most visited move is always among them.

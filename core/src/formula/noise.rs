@@ -1,18 +1,18 @@
 //! Dirichlet noise on the root's priors.
 //!
 //! AlphaZero's way to try moves at the root that the policy thinks nothing of (Silver et al., "A general reinforcement
-//! learning algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018, "Methods"). It belongs
-//! to the making of training games; a game that should be won is played without.
+//! learning algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018, "Methods"). It is meant
+//! for training games; games that should be won are played without it.
 
 use super::random::Random;
 
-/// How much noise, and of what shape.
+/// How much noise there is, and of what shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Dirichlet {
-    /// `DirichletNoiseEpsilon`: the noise's share of the new priors, in `[0, 1]`; 0 is no noise.
+    /// `DirichletNoiseEpsilon`: the noise's share of the new priors, in `[0, 1]`; 0 means no noise.
     pub epsilon: f32,
-    /// `DirichletNoiseAlpha`: the smaller, the fewer moves get most of the noise.
+    /// `DirichletNoiseAlpha`: the smaller it is, the fewer moves get most of the noise.
     pub alpha: f32,
 }
 
@@ -24,7 +24,7 @@ impl Default for Dirichlet {
 }
 
 impl Dirichlet {
-    /// True if priors stay as they are.
+    /// True if there is no noise: priors stay as they are.
     pub fn is_off(&self) -> bool {
         self.epsilon <= 0.0 || self.epsilon.is_nan()
     }
@@ -32,11 +32,12 @@ impl Dirichlet {
     /// Mixes noise into priors: `P = (1 − ε)·P + ε·η / Σ η` with `η ~ Gamma(α, 1)`, one for each prior. Priors that add
     /// up to 1 still do. Their order changes: whoever keeps edges by falling prior sorts them again.
     ///
-    /// Says whether it was done. It is not where `epsilon` is 0, and where `Σ η` is too small for a normal number of
-    /// single precision (which happens for few priors and an `alpha` below 0.1): Lc0 leaves the priors alone then, too.
+    /// Returns whether noise was mixed in. It is not if `epsilon` is 0, nor if `Σ η` is too small for a normal number
+    /// of single precision (which happens with few priors and an `alpha` below 0.1): Lc0 leaves the priors alone then,
+    /// too.
     ///
-    /// The same generator gives the same noise to the same number of priors. No list of the η is kept: they are drawn
-    /// twice, first for their sum.
+    /// Equal generators give equal noise to equal numbers of priors. No list of the η is kept: they are drawn twice,
+    /// first for their sum.
     pub fn mix<'p>(&self, priors: impl ExactSizeIterator<Item = &'p mut f32>, random: &mut Random) -> bool {
         if self.is_off() {
             return false;

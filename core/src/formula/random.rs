@@ -1,8 +1,8 @@
-//! A seeded generator, and the samples that a search draws.
+//! A seeded random generator, and the distributions that a search samples.
 //!
 //! The generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014): a
 //! counter and a mixing function. It passes BigCrush, has no bad seed, and fits in one register pair, which is enough
-//! for the few hundred numbers of a move. It is no generator for cryptography.
+//! for the few hundred numbers of a move. It is not for cryptography.
 
 /// The odd number nearest to 2⁶⁴ divided by the golden ratio: the counter's step.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -14,12 +14,13 @@ pub struct Random {
 }
 
 impl Random {
-    /// The generator of that seed.
+    /// The generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self { counter: seed }
     }
 
-    /// One of many generators of one seed: for the moves of a game, say. Different numbers give different ones.
+    /// One of many generators that share a seed, for instance one for each move of a game. Different `number`s give
+    /// different generators.
     pub const fn stream(seed: u64, number: u64) -> Self {
         Self { counter: mix(mix(seed.wrapping_add(STEP)) ^ number) }
     }
@@ -30,21 +31,21 @@ impl Random {
         mix(self.counter)
     }
 
-    /// A number in `[0, 1)`, a multiple of 2⁻²⁴.
+    /// A number in `[0, 1)`: a multiple of 2⁻²⁴.
     pub const fn uniform(&mut self) -> f32 {
         const ULP: f32 = 1.0 / (1 << 24) as f32;
         (self.bits() >> 40) as f32 * ULP
     }
 
-    /// A number between 0 and 1 that is neither, so that its logarithm is finite.
+    /// A number strictly between 0 and 1, so that its logarithm is finite.
     const fn open_uniform(&mut self) -> f64 {
         const ULP: f64 = 1.0 / (1_u64 << 52) as f64;
         ((self.bits() >> 12) as f64 + 0.5) * ULP
     }
 
     /// A sample of the normal distribution with mean 0 and variance 1, by Marsaglia's polar method ("A convenient
-    /// method for generating normal variables", SIAM Review 6, 1964). Its second sample is thrown away: a generator
-    /// that keeps one has more state than its seed.
+    /// method for generating normal variables", SIAM Review 6, 1964). The method's second sample is thrown away: a
+    /// generator that kept it would have more state than its seed.
     pub fn normal(&mut self) -> f64 {
         loop {
             let x = 2.0 * self.open_uniform() - 1.0;
@@ -56,12 +57,12 @@ impl Random {
         }
     }
 
-    /// A sample of the gamma distribution of that shape and scale 1, by Marsaglia and Tsang ("A simple method for
-    /// generating gamma variables", ACM TOMS 26, 2000). A shape below 1 takes the sample of `shape + 1` times a uniform
-    /// number to the power `1 / shape`, as they say there.
+    /// A sample of the gamma distribution with this shape and scale 1, by Marsaglia and Tsang ("A simple method for
+    /// generating gamma variables", ACM TOMS 26, 2000). For a shape below 1 it is a sample for `shape + 1`, times a
+    /// uniform number to the power `1 / shape`, as that paper says.
     ///
-    /// 0 for a shape that is not above 0 or not finite. A shape near 0 may give 0 as well: its samples are smaller than
-    /// numbers can be.
+    /// Returns 0 for a shape that is not above 0 or not finite. A shape near 0 may give 0 as well: its samples are
+    /// smaller than any float.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if !(shape > 0.0 && shape.is_finite()) {
             return 0.0;
@@ -72,7 +73,7 @@ impl Random {
         self.gamma_from_one(shape)
     }
 
-    /// The same for shapes of at least 1. More than 95% of the tries are accepted.
+    /// A sample of the gamma distribution for a shape of at least 1. More than 95% of the tries are accepted.
     fn gamma_from_one(&mut self, shape: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / libm::sqrt(9.0 * d);

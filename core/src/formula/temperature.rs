@@ -1,26 +1,27 @@
-//! Playing by chance: how hot a move of the game is, and the choice among the root's moves.
+//! Playing by chance: the temperature at each move of the game, and the choice among the root's moves.
 //!
 //! The formulas are Lc0's (`Temperature` and `Temp…`). The temperature flattens or sharpens the distribution of the
-//! visits: 1 plays a move as often as it was visited, towards 0 the most visited one remains.
+//! visits: at 1 a move is played with a probability proportional to its visits; towards 0 only the most visited one
+//! remains.
 
 /// The options `Temperature` and `Temp…`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Temperature {
-    /// `Temperature` of the first move; 0 always plays the best move.
+    /// `Temperature`: the temperature at the first move; at 0 the best move is always played.
     pub start: f32,
-    /// `TempDecayMoves`: moves in which the temperature falls to 0; 0: it does not fall.
+    /// `TempDecayMoves`: over how many moves the temperature falls to 0; 0: it does not fall.
     pub decay_moves: u32,
-    /// `TempDecayDelayMoves`: moves before it begins to fall.
+    /// `TempDecayDelayMoves`: how many moves are played before it begins to fall.
     pub decay_delay_moves: u32,
-    /// `TempCutoffMove`: the move, counted from 1, from which on `endgame` counts instead; 0: never.
+    /// `TempCutoffMove`: the move, counted from 1, from which on `endgame` is used instead; 0: never.
     pub cutoff_move: u32,
-    /// `TempEndgame`: temperature from the cutoff on, and the least to which another one falls.
+    /// `TempEndgame`: the temperature from the cutoff on, and the least to which a decaying one falls.
     pub endgame: f32,
-    /// `TempValueCutoff`: moves that lose more of the win percentage than this against the most visited one are left
-    /// out, in hundredths, in `[0, 100]`. Below 0 the most visited one would be left out, and not one that loses.
+    /// `TempValueCutoff`: moves whose winning chances are lower than the most visited move's by more than this are left
+    /// out, in percent, in `[0, 100]`. A value below 0 would leave out the most visited move, and keep losing ones.
     pub value_cutoff: f32,
-    /// `TempVisitOffset`: added to the visits, in `[-1000, 1000]`.
+    /// `TempVisitOffset`: added to each move's visits, in `[-1000, 1000]`.
     pub visit_offset: f32,
 }
 
@@ -43,7 +44,8 @@ impl Default for Temperature {
 pub struct Candidate {
     /// Completed visits.
     pub n: u32,
-    /// Value to the side to move, draw score included, in `[-1, 1]`; an unvisited move has the root's FPU.
+    /// Value to the side to move, draw score included, in `[-1, 1]`; for an unvisited move, the root's first-play
+    /// urgency.
     pub q: f32,
     /// Prior, in `[0, 1]`.
     pub p: f32,
@@ -53,7 +55,7 @@ pub struct Candidate {
 const PERCENT: f32 = 1.0 / 50.0;
 
 impl Temperature {
-    /// The temperature after `ply` half moves of the game. At 0 the best move is played.
+    /// The temperature after `ply` half moves of the game. 0 means that the best move is played.
     pub fn at(&self, ply: u32) -> f32 {
         let played = ply / 2;
         // `played + 1 ≥ cutoff`, without the overflow.
@@ -68,14 +70,14 @@ impl Temperature {
     }
 
     /// Chooses among the root's moves: each with a probability that is proportional to `((N + offset) / max)^(1/T)`,
-    /// with `max` the largest `N + offset`. Where that is not above 0 the priors stand in for the visits. `uniform` is
-    /// a random number in `[0, 1)`.
+    /// with `max` the largest `N + offset`. If that is not above 0, the priors take the place of the visits. `uniform`
+    /// is a random number in `[0, 1)`.
     ///
-    /// The moves are gone through several times, and may change meanwhile: so what is given back is a move and not its
-    /// place.
+    /// The iterator is gone through several times, and the visits may change in between: so the move itself is
+    /// returned, not its index.
     ///
-    /// `None` if there is no move. A temperature of 0 leaves those with the most visits. What is proven of a move is
-    /// not looked at, as in Lc0: `value_cutoff` leaves out lost ones.
+    /// `None` if there is no move. A temperature of 0 leaves the moves with the most visits. As in Lc0, proofs are not
+    /// taken into account: `value_cutoff` is what leaves out lost moves.
     pub fn choose<M>(
         &self,
         temperature: f32,
@@ -89,11 +91,11 @@ impl Temperature {
         let by_visits = visits(&most) > 0.0;
         let scale =
             if by_visits { visits(&most) } else { candidates.clone().map(|c| c.p).fold(f32::MIN_POSITIVE, f32::max) };
-        // Without a visit that counts there is no move whose value the others could be held against.
+        // If no move has a visit that counts, there is no move whose value the others could be compared with.
         let least_q = if by_visits { most.q - self.value_cutoff * PERCENT } else { f32::NEG_INFINITY };
         let weight = |c: Candidate| {
             let share = if by_visits { visits(&c) } else { c.p } / scale;
-            // Not `q >= least_q`: a value that is no number is no reason to be left without a move.
+            // Not `q >= least_q`: a value that is not a number must not leave the caller without a move.
             if c.q < least_q { 0.0 } else { libm::powf(share.max(0.0), 1.0 / temperature) }
         };
 
@@ -108,7 +110,7 @@ impl Temperature {
                 break;
             }
         }
-        // If rounding has put the toss beyond the last one, it is the last one; if all priors are 0, the first.
+        // If rounding puts the toss beyond the last move, that one is chosen; if all priors are 0, the first one.
         chosen.or_else(|| moves.map(|(mv, _)| mv).next())
     }
 }

@@ -2,28 +2,28 @@
 //!
 //! Some of the visits of PUCT find out that a move is bad, and in a plain mean they make the position look worse than
 //! it is for a player who does not make that move. KataGo counts such visits less (its options `useNoisePruning`,
-//! `noisePruneUtilityScale` and `valueWeightExponent`; Lc0 has no such thing). Two steps, each of which can be left
-//! out:
+//! `noisePruneUtilityScale` and `valueWeightExponent`; Lc0 has no such thing). There are two steps, each of which can
+//! be left out:
 //!
-//! 1. *Noise is pruned.* A move that is worse than those before it and has more than twice the visits that its prior
-//!    would give it beside them loses of the excess the share 1 − exp(−gap / scale).
+//! 1. *Noise is pruned.* A move is compared with those before it. If it is worse than they are, and has more than twice
+//!    the visits that its prior would give it beside them, it loses the share 1 − exp(−gap / scale) of the excess.
 //! 2. *Good moves are favoured.* Each weight is multiplied by a power of the probability that the move is no worse than
-//!    their mean, which is taken for one of Student's distribution with three degrees of freedom, as wide as few visits
-//!    leave a value unsure. The sum stays what it was.
+//!    the moves' mean. That probability is taken from Student's distribution with three degrees of freedom, which is
+//!    the wider the fewer visits a value has. The sum of the weights stays what it was.
 
 use crate::approx;
 use core::f32::consts::PI;
 
-/// How visits are counted. Off, each of them counts one.
+/// How visits are counted. If both steps are off, each visit counts one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Weighing {
-    /// `noisePruneUtilityScale`, in the unit of the tree's values: the gap that costs most of the excess. 0: nothing is
-    /// pruned.
+    /// `noisePruneUtilityScale`, in the unit of the tree's values: a gap of this size costs a move most of its excess.
+    /// 0: nothing is pruned.
     pub prune_scale: f32,
     /// `valueWeightExponent`, in `[0, 1]`. 0: good moves are not favoured.
     pub exponent: f32,
-    /// What a utility of 1, for which KataGo's constants are meant, is in the tree's values. Above 0.
+    /// How much a utility of 1, for which KataGo's constants are meant, is in the tree's values. Above 0.
     pub unit: f32,
 }
 
@@ -32,19 +32,19 @@ pub struct Weighing {
 pub struct Branch {
     /// Completed visits.
     pub n: f32,
-    /// Value for the side that makes the move.
+    /// Value to the side that makes the move.
     pub q: f32,
     /// Prior.
     pub p: f32,
 }
 
-/// A move may have so many times the visits that its prior would give it.
+/// A move may have this many times the visits that its prior would give it.
 const LENIENCE: f32 = 2.0;
-/// Visits to the power ½, times this, are the precision of a mean.
+/// The precision of a mean is the square root of its visits, times this.
 const PRECISION: f32 = 1.5;
-/// No mean is surer than that.
+/// The least variance that a mean is assumed to have.
 const LEAST_VARIANCE: f32 = 1e-8;
-/// No move is less likely to be good.
+/// The least probability that a move is assumed to have of being good.
 const LEAST_PROBABILITY: f32 = 1e-4;
 
 impl Default for Weighing {
@@ -54,16 +54,16 @@ impl Default for Weighing {
 }
 
 impl Weighing {
-    /// Each visit counts one.
+    /// Both steps are off: each visit counts one.
     pub const OFF: Self = Self { prune_scale: 0.0, exponent: 0.0, unit: 1.0 };
 
-    /// Whether each visit counts one.
+    /// True if each visit counts one.
     pub fn is_off(&self) -> bool {
         self.prune_scale == 0.0 && self.exponent == 0.0
     }
 
-    /// The weight of each move, in the order of the branches, which should be that of their priors, the largest first.
-    /// They are asked for three times.
+    /// The weight of each move, in the order of the branches. They should be in the order of their priors, the largest
+    /// first. `branches` is called three times.
     pub fn weights<I: Iterator<Item = Branch>>(&self, branches: impl Fn() -> I) -> impl Iterator<Item = f32> {
         let pruned = || self.pruned(branches());
         let all = pruned().fold(Sums::default(), Sums::plus);
@@ -80,7 +80,7 @@ impl Weighing {
         pruned().map(move |branch| if sum > 0.0 { favoured(branch) * factor } else { branch.1 })
     }
 
-    /// What the first step leaves of each. The weights sum to that but for rounding.
+    /// What pruning, the first step, leaves of each move's visits. The weights have the same sum, but for rounding.
     pub fn kept(&self, branches: impl Iterator<Item = Branch>) -> impl Iterator<Item = f32> {
         self.pruned(branches).map(|(_, weight)| weight)
     }
@@ -104,7 +104,7 @@ impl Sums {
     }
 }
 
-/// Moves with the weights that pruning leaves them.
+/// Moves, each with the weight that pruning leaves it.
 struct Pruned<I> {
     branches: I,
     scale: f32,
@@ -122,7 +122,7 @@ impl<I: Iterator<Item = Branch>> Iterator for Pruned<I> {
     }
 }
 
-/// Visits that a move has too many.
+/// How many visits a move has too many.
 fn noise(before: &Sums, branch: &Branch, scale: f32) -> f32 {
     if scale == 0.0 || before.weight <= 0.0 || before.p <= 0.0 {
         return 0.0;

@@ -2,10 +2,11 @@
 
 use crate::approx;
 
-/// Turns logits into probabilities at the policy temperature (Lc0's `PolicyTemperature`), in place.
+/// Turns logits into probabilities in place, at the policy temperature (Lc0's `PolicyTemperature`).
 ///
-/// `p = e^((l − max) / T) / Σ`. Infinity counts as the largest number: its moves share all. Logits that are no numbers
-/// count as minus infinity; if none is left, every move gets the same.
+/// `p = e^((l − max) / T) / Σ`. Infinity counts as the largest number: moves with that logit share all the probability.
+/// A logit that is not a number counts as minus infinity; if all are minus infinity, every move gets the same
+/// probability.
 pub fn softmax(policy: &mut [f32], temperature: f32) {
     let mut max = largest(policy).min(f32::MAX);
     if max == f32::NEG_INFINITY {
@@ -22,7 +23,8 @@ pub fn softmax(policy: &mut [f32], temperature: f32) {
     }
 }
 
-/// The largest of those that are numbers, minus infinity if none is. In lanes, each of which has a maximum of its own.
+/// The largest of those elements that are numbers, minus infinity if none is. It is vectorised: each lane has a maximum
+/// of its own.
 fn largest(of: &[f32]) -> f32 {
     let larger = |max: f32, x: f32| if x > max { x } else { max }; // no NaN is larger
     let (chunks, rest) = of.as_chunks::<4>();
@@ -39,8 +41,9 @@ fn largest(of: &[f32]) -> f32 {
 const EXPONENT_BASE: u32 = 3 << 28;
 const DROPPED_BITS: u32 = 12;
 
-/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. Too small for that is 0, and so is
-/// what is negative or no number. Never 0xffff, whatever comes: nodes keep one more than this beside the next one's.
+/// A probability in 16 bits: a float with 11 bits of mantissa, rounded to nearest. What is too small for that becomes
+/// 0, and so does what is negative or not a number. The result is never 0xffff: nodes store one more than it in 16
+/// bits.
 ///
 /// The width is Lc0's, so that a choice between two moves rounds as it does there.
 #[inline(always)]
@@ -50,7 +53,7 @@ pub fn pack(p: f32) -> u16 {
     ((rounded.max(EXPONENT_BASE) - EXPONENT_BASE) >> DROPPED_BITS).min(0xfffe) as u16
 }
 
-/// The probability that [`pack`] kept. 0 comes back as 2⁻³¹: nearly no prior is still one.
+/// The probability that [`pack`] kept. 0 becomes 2⁻³¹: even a prior of nearly nothing is above 0.
 #[inline]
 pub fn unpack(bits: u16) -> f32 {
     f32::from_bits((u32::from(bits) << DROPPED_BITS) | EXPONENT_BASE)

@@ -1,11 +1,11 @@
-//! What a node sums: value and moves left in fixed point.
+//! The sums of a node, value and moves left, in fixed point.
 //!
-//! Integers add up to the same sum in any order, and a visit is not lost beside 10⁸ others.
+//! Integers have the same sum in any order, and a visit is not lost beside 10⁸ others.
 
 use crate::evaluate::Value;
 use crate::repository::EdgeValue;
 
-/// What an edge's steps are shifted by, so that sums are finer.
+/// How many bits a sum's steps of W−L are finer than an edge's.
 const WL_SHIFT: u32 = 7;
 const D_SHIFT: u32 = 14;
 const PLY_SHIFT: u32 = 15;
@@ -15,7 +15,7 @@ const WL_ONE: f64 = ((EdgeValue::WL_ONE as u64) << WL_SHIFT) as f64;
 const D_ONE: f64 = ((EdgeValue::D_ONE as u64) << D_SHIFT) as f64;
 /// One ply of moves left. 4·10⁹ visits of [`MOST_PLIES`] and a path on top of it need 63 bits.
 const PLY: i64 = (EdgeValue::PLY_ONE as i64) << PLY_SHIFT;
-/// More moves left than this are taken for so many: no sum overflows, whatever an evaluator says.
+/// More moves left than this count as this many: so no sum overflows, whatever an evaluator says.
 const MOST_PLIES: f32 = 1024.0;
 
 /// Sums over the visits of a node, from the side to move at that node.
@@ -27,10 +27,11 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Words of a record that a sum takes.
+    /// How many words of a node's record the sums take.
     pub(crate) const WORDS: usize = 6;
 
-    /// `value`, `times` times. What lies beyond its range counts as the end of the range, and no number as 0.
+    /// The sums of `times` visits worth `value`. A component beyond its range counts as the end of the range, and one
+    /// that is not a number as 0.
     pub fn of(value: Value, times: u32) -> Self {
         let value = Self::in_range(value);
         let fixed = |x: f32, one: f64| libm::rint(f64::from(x) * one) as i64 * i64::from(times);
@@ -43,7 +44,7 @@ impl Sums {
         Value { wl, d: range(value.d, 0.0, 1.0), m: range(value.m, 0.0, MOST_PLIES) }
     }
 
-    /// `times` visits along an edge, as its parent adds them: the child's moves left and one ply more.
+    /// The sums of `times` visits along an edge, as its parent adds them: with the child's moves left and one ply more.
     pub(crate) fn of_edge(value: EdgeValue, times: u32) -> Self {
         let times = i64::from(times);
         Self {
@@ -53,7 +54,8 @@ impl Sums {
         }
     }
 
-    /// The mean of `n` visits; of none, a draw is assumed to be as unknown as everything else: zero.
+    /// The mean of `n` visits; with no visits it is all zero: even the probability of a draw, which is as unknown as
+    /// the rest.
     #[inline]
     pub fn mean(self, n: u32) -> Value {
         if n == 0 {
@@ -70,19 +72,19 @@ impl Sums {
         if n == 0 { Value::EVEN.wl } else { mean(self.wl, 1.0 / f64::from(n), WL_ONE) }
     }
 
-    /// Both together.
+    /// The sums of both sets of visits together.
     #[inline]
     pub fn plus(self, other: Self) -> Self {
         Self { wl: self.wl + other.wl, d: self.d + other.d, m: self.m + other.m }
     }
 
-    /// This without `other`.
+    /// These sums without those of `other`.
     #[inline]
     pub fn minus(self, other: Self) -> Self {
         Self { wl: self.wl - other.wl, d: self.d - other.d, m: self.m - other.m }
     }
 
-    /// The words of a record.
+    /// These sums as words of a node's record.
     #[inline]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let low = |x: i64| x as u32;
@@ -90,7 +92,7 @@ impl Sums {
         [low(self.wl), high(self.wl), low(self.d), high(self.d), low(self.m), high(self.m)]
     }
 
-    /// From the words of a record.
+    /// Reads the sums from words of a node's record.
     #[inline]
     pub(crate) fn from_words(word: impl Fn(usize) -> u32) -> Self {
         let join = |i: usize| (u64::from(word(i)) | u64::from(word(i + 1)) << 32) as i64;
@@ -98,7 +100,7 @@ impl Sums {
     }
 }
 
-/// A sum's mean, where `scale` is one by the number of visits.
+/// The mean of a sum, where `scale` is 1 divided by the number of visits.
 #[inline(always)]
 fn mean(sum: i64, scale: f64, one: f64) -> f32 {
     (sum as f64 * scale * (1.0 / one)) as f32

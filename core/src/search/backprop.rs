@@ -1,4 +1,4 @@
-//! Backprop: answers on their way from the leaves to the root.
+//! Backprop: brings answers from the leaves to the root.
 
 use super::Search;
 use super::event::{Below, Event, Stage, Step};
@@ -11,20 +11,20 @@ use core::borrow::BorrowMut;
 use core::cmp::Ordering;
 use core::fmt;
 
-/// Why an answer did not enter the tree. But for [`Refused::Stale`], its visits are undone.
+/// Why an answer did not enter the tree. Its visits are undone, except with [`Refused::Stale`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refused {
     /// Nothing changed: the tree was cleared or re-rooted since the event was gathered, or the event has no leaf of its
-    /// own, or its leaf asks for the other one of [`Search::answer`] and [`Search::backprop`].
+    /// own, or its leaf needs the other method of the two, [`Search::answer`] and [`Search::backprop`].
     Stale,
-    /// Nobody said which move the last one is, see [`Event::name`].
+    /// Nobody said which move the event's last one is, see [`Event::name`].
     Unnamed,
-    /// A position that goes on came without a legal move.
+    /// The answer says that the game goes on, but came without a legal move.
     NoEdges,
-    /// More legal moves came than a node can have: [`MAX_EDGES`].
+    /// The answer has more legal moves than a node can have: [`MAX_EDGES`].
     TooManyEdges,
-    /// There are not as many logits as moves: see [`Search::renew_root`].
+    /// The number of logits is not the number of moves: see [`Search::renew_root`].
     ListsDiffer,
     /// The memory is too small for the root's edges.
     NoRoom,
@@ -48,7 +48,7 @@ impl fmt::Display for Refused {
 impl core::error::Error for Refused {}
 
 impl Refused {
-    /// Whether a position that goes on may have so many legal moves.
+    /// Whether a position in which the game goes on may have `edges` legal moves.
     pub(super) fn check_edges(edges: usize) -> Result<(), Self> {
         match edges {
             0 => Err(Self::NoEdges),
@@ -58,31 +58,33 @@ impl Refused {
     }
 }
 
-/// What a node on a path learned from the edges that its visits came back on.
+/// What a node on a path learned from the edges along which its visits came back.
 #[derive(Clone, Copy)]
 struct Lifted {
     sums: Sums,
     /// Moves left of a result below that may prove something here.
     proving: Option<f32>,
-    /// How many visits that were: the others made up for visits below an edge that has counted them.
+    /// How many visits that were. The others were made up for, below an edge that has counted them already.
     counted: u32,
 }
 
-/// What is rare among events that are brought back together: only where there is some is each of them looked at.
+/// What is rare among events that are brought back together. Only if there is some are the events looked at one by one
+/// for it.
 #[derive(Clone, Copy, Default)]
 struct Rare {
-    /// A result that may prove something above.
+    /// Some event has a result that may prove something above.
     proving: bool,
-    /// Values of leaves that there is no room for.
+    /// Some event has the value of a leaf that there is no room for.
     unkept: bool,
 }
 
 impl<R: Repository> Search<R> {
     /// Brings the answer to a gathered [`Leaf`](super::Gathered::Leaf) into the tree and to the root. `policy` has a
-    /// logit for each legal move, in the order of the game's list; it is used up, also where the answer is refused.
+    /// logit for each legal move, in the order of the game's list; the slice is overwritten, even if the answer is
+    /// refused.
     ///
     /// # Errors
-    /// Any [`Refused`] but [`Refused::ListsDiffer`]; the playout is taken back, but for [`Refused::Stale`].
+    /// Any [`Refused`] but [`Refused::ListsDiffer`]; the playout is taken back, except with [`Refused::Stale`].
     pub fn answer<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,
@@ -97,7 +99,7 @@ impl<R: Repository> Search<R> {
     /// Counts one more visit of a [`Known`](super::Gathered::Known) node.
     ///
     /// # Errors
-    /// [`Refused::Stale`] alone.
+    /// [`Refused::Stale`] only.
     pub fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
         if event.epoch != self.epoch || !matches!(event.stage, Stage::Known { .. }) {
             return Err(Refused::Stale);
@@ -117,7 +119,8 @@ impl<R: Repository> Search<R> {
         event.finish();
     }
 
-    /// The first half of [`Search::answer`]: the leaf gets its answer, and waits for [`Search::bring_back`].
+    /// The first half of [`Search::answer`]: writes the answer into the leaf, whose event then waits for
+    /// [`Search::bring_back`].
     ///
     /// # Errors
     /// As [`Search::answer`].
@@ -152,13 +155,13 @@ impl<R: Repository> Search<R> {
         Err(Refused::NoRoom)
     }
 
-    /// [`Search::settle`] for a leaf whose position the graph has already: the leaf with this
-    /// [key](crate::evaluate::Answer::key) and so many legal moves, of which nobody has to know what it is worth. The
+    /// [`Search::settle`] for a leaf whose position the graph has already. `key` is the position's
+    /// [key](crate::evaluate::Answer::key), and `edges` the number of its legal moves; its value need not be known. The
     /// event then [is a transposition](Event::is_transposition), and waits for [`Search::bring_back`].
     ///
-    /// `false`: the graph has no such node, or has it no more, since it was folded; or the leaf can't be joined to it,
-    /// because it is on the leaf's own path, or the leaf is the root. The event has not changed, and waits for its
-    /// answer as before. In a tree that is always so.
+    /// `false` means that the graph has no such node, or no longer, because it was folded; or that the leaf can't be
+    /// joined to it, because the node is on the leaf's own path, or the leaf is the root. Then the event has not
+    /// changed, and waits for its answer as before. In a tree the result is always `false`.
     ///
     /// # Errors
     /// [`Refused::Stale`], or [`Refused::Unnamed`], after which the playout is taken back.
@@ -174,7 +177,8 @@ impl<R: Repository> Search<R> {
             return Err(Refused::Unnamed);
         }
         let Some(step) = event.path.last().copied() else { return Ok(false) };
-        // Asked first, because who joins nobody is the position's node from then on, and this one has no edges yet.
+        // Asked first, because a leaf that joins no other node is the position's node from then on, and this one has no
+        // edges yet.
         if !self.repository.has(key, edges) {
             return Ok(false);
         }
@@ -188,7 +192,7 @@ impl<R: Repository> Search<R> {
         event.leaf.filter(|_| event.epoch == self.epoch && event.stage == Stage::Leaf).ok_or(Refused::Stale)
     }
 
-    /// Logits become priors.
+    /// Turns logits into priors.
     pub(super) fn make_priors(&self, policy: &mut [f32], of_root: bool) {
         prior::softmax(policy, self.params.policy_temperature);
         if of_root {
@@ -206,7 +210,7 @@ impl<R: Repository> Search<R> {
     }
 
     /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: so whoever finds the leaf's
-    /// edges knows its move's name, and a leaf that is not linked any more is on nobody's way.
+    /// edges knows the move that leads to it, and no playout is on its way to a leaf that is no longer linked.
     fn settle_below<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,
@@ -234,7 +238,7 @@ impl<R: Repository> Search<R> {
         answered(answer.verdict, Some(answer.verdict.value()))
     }
 
-    /// The node above a leaf, locked, and the edge to the leaf, which has its move's name from now on.
+    /// The node above a leaf, locked, and the edge to the leaf, whose record has its move from now on.
     #[inline(always)]
     fn edge_above(&self, step: Step) -> (R::Node<'_>, Visit) {
         let mut parent = self.repository.lock(step.node);
@@ -243,7 +247,7 @@ impl<R: Repository> Search<R> {
         (parent, visit)
     }
 
-    /// The edge to a leaf leads to the node that was known of its position, and the leaf is no more.
+    /// Links the edge to a leaf to the node that has the leaf's position already, and frees the leaf.
     fn replace_leaf<const PLIES: usize>(&self, event: &mut Event<PLIES>, step: Step, leaf: Key, known: Key) -> Stage {
         let (mut parent, visit) = self.edge_above(step);
         self.link(&mut parent, step.at.into(), visit, known);
@@ -253,15 +257,15 @@ impl<R: Repository> Search<R> {
         Stage::Known { counts_there: false }
     }
 
-    /// The node that has the leaf's position already. One on the way to the leaf is none: an edge to it would close a
-    /// cycle, whose nodes are below themselves, and a node that is its own child could not be locked as both.
+    /// The node that has the leaf's position already. A node on the way to the leaf does not count: an edge to it would
+    /// close a cycle, whose nodes are below themselves, and a node that is its own child could not be locked as both.
     fn join<const PLIES: usize>(&self, event: &Event<PLIES>, leaf: Key, position: u64, edges: usize) -> Option<Key> {
         let on_the_way = |node| event.path.iter().any(|step| step.node == node);
         self.repository.join(leaf, position, edges, |node| !on_the_way(node))
     }
 
-    /// Links an edge to the node that its position has already. What the edge kept of a folded child stays where it is
-    /// more than the other node knows.
+    /// Links an edge to the node that its position has already. If the edge kept more of a folded child than the other
+    /// node knows, it keeps that.
     fn link(&self, parent: &mut R::Node<'_>, at: usize, visit: Visit, known: Key) {
         parent.set_child(at, Some(known));
         if visit.value.is_some() {
@@ -272,7 +276,7 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// `false` if there is no room for the edges; the node can be asked for once more.
+    /// Returns `false` if there is no room for the edges; the node can be asked for once more then.
     fn write_answer<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,
@@ -305,8 +309,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// The second half of [`Search::answer`], for many events at once: each of them settled, or
-    /// [`Known`](super::Gathered::Known). Where they share ancestors, each ancestor is written once. Their order
-    /// changes; other events are left as they are.
+    /// [`Known`](super::Gathered::Known). If they share ancestors, each ancestor is written once. The events' order in
+    /// the slice changes; events of other kinds are left as they are.
     pub fn bring_back<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
             if event.is_ready() && event.epoch != self.epoch {
@@ -331,7 +335,7 @@ impl<R: Repository> Search<R> {
         climbing.iter_mut().for_each(|event| event.borrow_mut().finish());
     }
 
-    /// Counts the visit at the leaf, where that has not happened yet.
+    /// Counts the visit at the leaf, if that has not happened yet.
     fn count_at_leaf<const PLIES: usize>(&self, event: &mut Event<PLIES>) {
         let Some(leaf) = event.leaf else { return };
         match event.stage {
@@ -374,7 +378,7 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// All events of the group come back through `node`.
+    /// Brings the visits of a group of events, all of which come back through `node`, to that node.
     fn lift_node<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
         &self,
         group: &mut [E],
@@ -421,7 +425,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Events that made up for visits which the nodes from `plies` plies below the root upwards have counted end here.
+    /// Ends the events that made up for visits which the nodes from `plies` plies below the root upwards have counted
+    /// already.
     fn leave_restored<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, group: &mut [E], plies: usize) {
         for event in group.iter_mut().map(BorrowMut::borrow_mut).filter(|event| event.stage == Stage::Restored) {
             self.undo_steps(event.path.get(..plies).unwrap_or_default());
@@ -429,7 +434,7 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Refreshes one edge, on which some visits have come back.
+    /// Refreshes one edge, along which some visits have come back.
     fn lift_edge<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
         &self,
         here: &mut R::Node<'_>,
@@ -450,7 +455,7 @@ impl<R: Repository> Search<R> {
         if rare.unkept
             && let Some(child) = &mut child
         {
-            // There was no room for a leaf, but for another one since.
+            // There was no room for a leaf then, but since then there was for another one.
             unkept(events, plies).for_each(|value| self.count_visit(child, value));
         }
         match child.filter(|child| child.n() > 0) {
@@ -496,9 +501,9 @@ impl<R: Repository> Search<R> {
         if plain { Some(Below { node: key, n: node.n(), value: EdgeValue::of_child(self.worth(node)) }) } else { None }
     }
 
-    /// What the child of an edge is worth, if the visits of the child that the edge does not know yet are those that
-    /// come back now: whoever wrote the child last has left its value, and the child, which is settled, need not be
-    /// locked again.
+    /// The value of an edge's child, if the only visits of the child that the edge does not know yet are those that
+    /// come back now: the thread that wrote the child last has left its value in the event, and the child, which is
+    /// settled, need not be locked again.
     #[inline(always)]
     fn value_below<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(
         &self,
@@ -512,7 +517,7 @@ impl<R: Repository> Search<R> {
         (plain && here.visit(at).completed() + events.len() as u32 == below.n).then_some(below.value)
     }
 
-    /// Counts a visit that is kept nowhere below the node. Without room for that the node is one visit short.
+    /// Counts a visit that is not counted below the node. If there is no room for that, the node is one visit short.
     #[inline]
     fn count_visit(&self, node: &mut R::Node<'_>, value: Value) {
         if node.ending().is_some() {
@@ -523,10 +528,10 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Of the visits that come back through an edge to a node that was folded and grew again, gives back how many are
-    /// new to the edge. The others made up for some that it has counted before: they are taken back from it, and it
-    /// keeps its value, which the child will have once it has as many visits again. Where too many playouts did that
-    /// already, the child takes the visits that it has not from the edge.
+    /// Visits come back through an edge to a node that was folded and grew again: returns how many of them are new to
+    /// the edge. The others made up for visits that the edge has counted before: they are taken back from it, and it
+    /// keeps its value, which the child will have once it has as many visits again. If too many playouts did that
+    /// already, the child takes over from the edge the visits that it lacks.
     fn restore(&self, here: &mut R::Node<'_>, child: &mut R::Node<'_>, at: usize, visits: u16) -> u16 {
         let before = here.visit(at);
         let all = before.completed() + u32::from(visits);
@@ -543,7 +548,7 @@ impl<R: Repository> Search<R> {
         }
         let back = all.saturating_sub(child.n()).min(visits.into()) as u16;
         if back == 0 {
-            // Others on their way may have been counted at the child, and not yet here.
+            // Other visits on their way may have been counted at the child, but not yet here.
             let alone = before.in_flight == visits;
             child.set_restoring(!alone);
         } else {
@@ -552,14 +557,13 @@ impl<R: Repository> Search<R> {
         visits - back
     }
 
-    /// Writes into a node what its children prove. Gives back the moves left that its parents hear of, if anything
-    /// is proven.
+    /// Writes into a node what its children prove. Returns the moves left to tell its parents, if anything is proven.
     fn prove(&self, node: &mut R::Node<'_>, child_m: f32) -> Option<f32> {
         let children = self.children(node);
         if children.bounds == Bounds::OPEN {
             return None;
         }
-        // A node may know more than its children: of one that was folded since.
+        // A node may know more than its children do: from one that was folded since.
         let bounds = node.bounds().both(children.bounds);
         node.set_bounds(bounds);
         if !bounds.closed() {
@@ -578,7 +582,7 @@ impl<R: Repository> Search<R> {
         Some(m)
     }
 
-    /// The children's bounds together, from the side to move at their parent.
+    /// The bounds that the children prove together, from the side to move at their parent.
     pub(super) fn children(&self, node: &R::Node<'_>) -> Children {
         let mut all = Children {
             bounds: Bounds { lower: Bound::Loss, upper: Bound::Loss },
@@ -633,7 +637,7 @@ fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
     Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
 }
 
-/// What leaves below an edge were worth that there was no room for.
+/// The values of those leaves below an edge that there was no room for.
 fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: usize) -> impl Iterator<Item = Value> {
     events.iter().filter_map(move |event| {
         let event = event.borrow();
@@ -644,13 +648,13 @@ fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: u
     })
 }
 
-/// True for a node that will not be a leaf to be answered again, as a repetition may be, or one that was folded.
+/// True if the node will not be a leaf that is answered again, as a repetition may be, or a node that was folded.
 fn is_settled(node: &impl Node) -> bool {
     node.is_expanded() || matches!(node.ending(), Some(Ending::Game | Ending::Tablebase))
 }
 
-/// A result as it is passed on: what it is worth is what it proves, for a proven win that is worth nothing would be
-/// neither.
+/// A result in the form in which it is passed on: its value is exactly what it proves, because a proven win with
+/// another value would be neither.
 fn decided(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Terminal(value, ending @ (Ending::Game | Ending::Tablebase)) => {
@@ -660,7 +664,7 @@ fn decided(verdict: Verdict) -> Verdict {
     }
 }
 
-/// The nearest result; no number is a draw.
+/// The nearest result; a value that is not a number counts as a draw.
 fn bound_of(value: Value) -> Bound {
     match value.wl {
         wl if wl >= 0.5 => Bound::Win,
@@ -669,14 +673,13 @@ fn bound_of(value: Value) -> Bound {
     }
 }
 
-/// What an edge with `n` visits keeps when one more, of a child that is not kept, was worth `value`.
+/// The value that an edge with `n` visits keeps when one more visit, of a child that is not kept, was worth `value`.
 fn mixed(kept: Option<EdgeValue>, n: u32, value: Value) -> EdgeValue {
     let Some(kept) = kept else { return EdgeValue::of_child(Sums::in_range(value)) };
     EdgeValue::of_child(Sums::of(kept.at_child(), n).plus(Sums::of(value, 1)).mean(n + 1))
 }
 
-/// How events are sorted: so that those with common ancestors stand together, and those that are not on their way up
-/// come last.
+/// How events are sorted: those with common ancestors stand together, and those that are not on their way up come last.
 fn in_order<const PLIES: usize>(a: &Event<PLIES>, b: &Event<PLIES>) -> Ordering {
     let way = |step: &Step| step.at;
     let along_the_way = || a.path.iter().map(way).cmp(b.path.iter().map(way));

@@ -1,4 +1,4 @@
-//! Which move is best, and what follows it.
+//! Which move is best, and which line follows it.
 
 use super::view::EdgeView;
 use super::{MAX_ROOT_MOVES, Search, puct};
@@ -12,11 +12,11 @@ use crate::sort;
 use core::cmp::Ordering;
 use heapless::{Vec, VecView};
 
-/// The first of a seed's streams that choices by chance are taken from, one for each ply of the game; noise has the
-/// seed itself.
+/// The first of a seed's streams from which choices by chance are taken, one stream for each ply of the game; noise
+/// uses the seed itself.
 const CHOICE_STREAM: u64 = 1;
 
-/// What is certain of a move, worst first.
+/// What is certain of a move, the worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Certainty {
     Mated,
@@ -44,10 +44,10 @@ fn shorter<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>) -> Ordering 
     b.m().unwrap_or(0.0).total_cmp(&a.m().unwrap_or(0.0))
 }
 
-/// What open moves are compared by.
+/// How moves without a certain result are compared.
 struct Rule {
     draw_score: f32,
-    /// The level that edges are raised to, and the exploration that goes with it, see [`puct::level`].
+    /// The level that edges are raised to, and the exploration constant that goes with it, see [`puct::level`].
     due: Option<(f32, f32)>,
 }
 
@@ -56,7 +56,7 @@ impl Rule {
         Self { draw_score, due: None }
     }
 
-    /// Visits of an edge, those included that are due to it.
+    /// Visits of an edge, including those that are due to it.
     fn visits<R: Repository>(&self, edge: &EdgeView<'_, R>) -> u32 {
         let n = edge.completed();
         match (self.due, edge.q(self.draw_score)) {
@@ -87,13 +87,12 @@ fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &
     rule.visits(a).cmp(&rule.visits(b)).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p.total_cmp(&b.p))
 }
 
-/// The best edge; of equals the first.
+/// The best edge; of equal ones the first.
 fn best_of<'a, R: Repository>(edges: impl Iterator<Item = EdgeView<'a, R>>, rule: &Rule) -> Option<EdgeView<'a, R>> {
     edges.reduce(|best, edge| if better(&edge, &best, rule) == Ordering::Greater { edge } else { best })
 }
 
-/// Puts one more where it belongs in a list that is in order, after its equals. Where the list is full the last one
-/// falls out.
+/// Inserts an item at its place in a sorted list, after its equals. If the list is full, the last item falls out.
 fn push_ranked<T>(ranked: &mut VecView<T>, one: T, order: impl Fn(&T, &T) -> Ordering) {
     if ranked.len() == ranked.capacity() {
         if ranked.last().is_none_or(|last| order(&one, last).is_ge()) {
@@ -105,8 +104,8 @@ fn push_ranked<T>(ranked: &mut VecView<T>, one: T, order: impl Fn(&T, &T) -> Ord
     sort::insert_last(ranked, order);
 }
 
-/// Moves `chosen` to the front: from where `is_it` finds it, or, where it is among those that fell out, in place of the
-/// last.
+/// Moves `chosen` to the front: from where `is_it` finds it, or, if it is among those that fell out, in place of the
+/// last item.
 fn move_to_front<T>(ranked: &mut VecView<T>, chosen: T, is_it: impl Fn(&T) -> bool) {
     let at = match ranked.iter().position(is_it) {
         Some(at) => at,
@@ -124,33 +123,33 @@ fn move_to_front<T>(ranked: &mut VecView<T>, chosen: T, is_it: impl Fn(&T) -> bo
 
 impl<R: Repository> Search<R> {
     /// The move to play after `ply` half moves of the game: that of [`Search::edge_to_play`]. `None` before the first
-    /// playout and where the game has ended.
+    /// playout, and if the game has ended.
     ///
-    /// Moves get their names when they are first visited. Where the one to play has none, because those that were
-    /// visited lose, `legal` is asked which move stands at that place (from 0) among the root's legal ones.
+    /// A move is named when it is first visited. If the one to play has no name, because all visited moves lose,
+    /// `legal` is called with its index (from 0) among the root's legal moves, and returns the move.
     pub fn move_to_play(&self, ply: u32, legal: impl FnOnce(usize) -> Move) -> Option<Move> {
         let edge = self.edge_to_play(ply)?;
         edge.mv.or_else(|| edge.index.map(legal))
     }
 
-    /// The best move of those that were visited, by proven results and visits: only those have a name. `None` before
-    /// one was.
+    /// The best move of those that were visited, by proven results and visits: only those have a name. `None` before a
+    /// move was visited.
     ///
     /// After few playouts it may be a move that is proven to lose while others were not tried yet, and neither
-    /// temperature nor lower bounds are asked: to play a game, [`Search::move_to_play`] is the one to call.
+    /// temperature nor lower bounds are taken into account: to play a game, call [`Search::move_to_play`].
     pub fn best_move(&self) -> Option<Move> {
         let best_named = || best_of(self.root_edges()?.filter(|edge| edge.mv.is_some()), &self.root_rule());
         self.best_edge()?.mv.or_else(|| best_named()?.mv)
     }
 
-    /// The best edge by proven results and visits: `None` before the first playout and where the game has ended. An
-    /// edge that nobody visited has no move, only its place in the game's list.
+    /// The best edge by proven results and visits. `None` before the first playout, and if the game has ended. An
+    /// unvisited edge has no move, only its index in the game's list.
     pub fn best_edge(&self) -> Option<EdgeView<'_, R>> {
         best_of(self.root_edges()?, &self.root_rule())
     }
 
-    /// The edge to play after `ply` half moves of the game: [`Search::best_edge`], or another one where
-    /// [`Params::temperature`](super::Params::temperature) leaves it to chance, or
+    /// The edge to play after `ply` half moves of the game: [`Search::best_edge`], or another one if
+    /// [`Params::temperature`](super::Params::temperature) leaves the choice to chance, or
     /// [`Params::final_choice`](super::Params::final_choice) asks for a lower bound.
     pub fn edge_to_play(&self, ply: u32) -> Option<EdgeView<'_, R>> {
         let params = self.params();
@@ -168,7 +167,7 @@ impl<R: Repository> Search<R> {
         self.best_edge().map(|best| self.final_choice(best))
     }
 
-    /// The edge to play where nothing is left to chance, and `best` is the best one.
+    /// The edge to play when nothing is left to chance. `best` is the best one by results and visits.
     fn final_choice<'a>(&'a self, best: EdgeView<'a, R>) -> EdgeView<'a, R> {
         match self.params().final_choice {
             FinalChoice::Lcb(lcb) if certainty(&best) == Certainty::Open => self.best_by_bound(&lcb).unwrap_or(best),
@@ -186,14 +185,14 @@ impl<R: Repository> Search<R> {
         lcb.choose(open.map(|edge| (edge, visited(&edge))), draw_score)
     }
 
-    /// What an unvisited move of the root is worth.
+    /// The first-play urgency at the root: the value of an unvisited move.
     fn root_fpu(&self) -> f32 {
         let Some(root) = self.root() else { return 0.0 };
         puct::fpu(self.params().root_fpu(), root.value().q(self.params().draw_score), root.visited_policy())
     }
 
-    /// The best `ranked.capacity()` root edges that may be searched, best first: the one to play, where nothing is left
-    /// to chance.
+    /// Fills `ranked` to its capacity with the best root edges that may be searched, the best first: that is the one to
+    /// play when nothing is left to chance.
     pub fn rank_root<'a>(&'a self, ranked: &mut VecView<EdgeView<'a, R>>) {
         ranked.clear();
         let Some(edges) = self.root_edges() else { return };
@@ -201,22 +200,22 @@ impl<R: Repository> Search<R> {
         for edge in edges {
             push_ranked(ranked, edge, |a, b| better(b, a, &rule));
         }
-        // By its lower bound, another one than the most visited may be the one to play.
+        // By its lower bound, another move than the most visited one may be the one to play.
         if let Some(chosen) = ranked.first().map(|best| self.final_choice(*best)).filter(|chosen| chosen.mv.is_some()) {
             move_to_front(ranked, chosen, |edge| edge.mv == chosen.mv);
         }
     }
 
-    /// Says how many visits [`Search::rank_root`] compares a root edge by: its own, and those that playouts which only
-    /// restored would have been.
+    /// Returns a function that says by how many visits [`Search::rank_root`] compares a root edge: its own, and those
+    /// that playouts which only restored would have been.
     pub fn ranked_visits(&self) -> impl Fn(&EdgeView<'_, R>) -> u32 + use<R> {
         let rule = self.root_rule();
         move |edge| rule.visits(edge)
     }
 
-    /// The line that begins with a root edge, each side playing its best move, as far as nodes have visits or `line`
-    /// has room. Where a move follows that nobody visited, its place in the game's list comes back: the tree knows no
-    /// more.
+    /// Writes into `line` the moves that begin with a root edge and go on with each side's best move, as far as nodes
+    /// have visits and `line` has room. If an unvisited move follows, its index in the game's list is returned: the
+    /// tree knows no more of it.
     pub fn pv(&self, first: &EdgeView<'_, R>, line: &mut VecView<Move>) -> Option<usize> {
         line.clear();
         let mut edge = *first;
@@ -231,15 +230,15 @@ impl<R: Repository> Search<R> {
         edge.index
     }
 
-    /// By visits, as they would be if playouts that only restored had been visits.
+    /// The rule by visits, counted as if playouts that only restored had been visits.
     fn root_rule(&self) -> Rule {
         let restored = self.restored();
         let due = if restored == 0 { None } else { self.due(restored) };
         Rule { due, ..Rule::plain(self.params().draw_score) }
     }
 
-    /// What so many visits more raise the root's edges to, see [`Rule::due`]. Not inlined: the list is the largest
-    /// thing that a search has on the stack, and is there only as long as it is worked on.
+    /// The level that `restored` more visits would raise the root's edges to, see [`Rule::due`]. Not inlined: the list
+    /// is the largest thing that a search has on the stack, and should be there only while it is worked on.
     #[inline(never)]
     fn due(&self, restored: u32) -> Option<(f32, f32)> {
         let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));

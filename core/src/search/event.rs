@@ -6,7 +6,7 @@ use crate::place;
 use crate::repository::{EdgeValue, Key};
 use heapless::Vec;
 
-/// Longest path of an event, where the caller does not choose another.
+/// The longest path of an event, unless the caller chooses another length.
 ///
 /// A playout that gets so deep ends at the node it has reached and counts that node's value once more. The principal
 /// variation of a million playouts seldom has more than 60 plies; 256 leaves room for forced lines.
@@ -16,32 +16,32 @@ pub const MAX_PLIES: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(super) node: Key,
-    /// The edge's record in the node.
+    /// The place of the edge's record in the node.
     pub(super) at: u16,
     pub(crate) mv: Move,
 }
 
-/// What a playout waits for.
+/// What a playout waits for next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stage {
-    /// It is not under way.
+    /// Nothing: it is not under way.
     Idle,
-    /// The next ply, where `leaf` is the node it comes to.
+    /// The next ply, where `leaf` is the node that it has come to.
     Descending,
-    /// An answer about its leaf.
+    /// An answer for its leaf.
     Leaf,
-    /// Backprop: the leaf's value is known. In a graph the leaf may have been visited on other paths only to catch up
-    /// with.
+    /// Backprop: the leaf's value is known. In a graph the playout may only catch up with visits that the leaf has from
+    /// other paths: then it does not count there.
     Known { counts_there: bool },
-    /// Being taken back: the leaf is another playout's.
+    /// To be taken back: the leaf is another playout's.
     Collided,
-    /// Backprop: the leaf has its answer. `value` stands for a leaf that the tree has no room for.
+    /// Backprop: the leaf has its answer. `value` is that of a leaf that the tree has no room for.
     Answered { value: Option<Value>, proven: bool },
-    /// It made up for a visit that the nodes above have counted: in them, it is no longer on its way.
+    /// Its end: it made up for a visit that the nodes above have counted already. There, it is no longer in flight.
     Restored,
 }
 
-/// What an answer or backprop has just made of a node, for the edge above it.
+/// What an answer or backprop has just made of a node, kept for the edge above it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     pub node: Key,
@@ -49,8 +49,8 @@ pub(super) struct Below {
     pub value: EdgeValue,
 }
 
-/// A playout under way: the path from the root to a leaf, of at most `PLIES` moves, one at least. Reused from playout to
-/// playout.
+/// A playout under way: the path from the root to a leaf, of at most `PLIES` moves (at least one). An event is reused
+/// from playout to playout.
 ///
 /// It can't be cloned: each event stands for visits in flight, and those of a copy would be brought back twice.
 ///
@@ -64,7 +64,7 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) path: Vec<Step, PLIES>,
     pub(super) leaf: Option<Key>,
     pub(super) stage: Stage,
-    /// The last step's place among the legal moves, while nobody has said which move that is.
+    /// Index of the last step's move among the legal ones, while nobody has said which move that is.
     pub(super) unnamed: Option<u16>,
     /// Gathering: the last edge leads to `leaf` whatever other threads do meanwhile.
     pub(super) firm: bool,
@@ -74,9 +74,11 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) counted: u32,
     /// Backprop: a result below may prove something above; its moves left.
     pub(super) proving: Option<f32>,
-    /// Backprop: the node one ply deeper, in the first of the events that came back through it.
+    /// Backprop: what became of the node one ply deeper; set in the first of the events that came back through that
+    /// node.
     pub(super) below: Option<Below>,
-    /// Events of a tree that was cleared or re-rooted since they were gathered hit nobody.
+    /// The epoch of the tree that it was gathered in: events from before a tree was cleared or re-rooted change
+    /// nothing.
     pub(super) epoch: u32,
     pub(super) met: Gathered,
 }
@@ -100,18 +102,18 @@ impl<const PLIES: usize> Event<PLIES> {
         }
     }
 
-    /// The moves from the root on: up to the leaf, or to its parent while the last one is [`Event::unnamed`].
+    /// The moves from the root to the leaf, or to the leaf's parent while the last move is [`Event::unnamed`].
     pub fn moves(&self) -> Moves<'_> {
         Moves::along(place::span(&self.path, 0, self.path.len() - usize::from(self.unnamed.is_some())))
     }
 
-    /// The last move's place among the legal moves of the position after [`Event::moves`], if the tree does not know
-    /// which move that is. Whoever answers the leaf says it first, by [`Event::name`].
+    /// The last move's index among the legal moves of the position after [`Event::moves`], if the tree does not know
+    /// which move that is. Call [`Event::name`] with that move before the leaf is answered.
     pub fn unnamed(&self) -> Option<usize> {
         self.unnamed.map(usize::from)
     }
 
-    /// Says which move is the last one.
+    /// Names the last move of the path.
     pub fn name(&mut self, mv: Move) {
         if self.unnamed.take().is_some()
             && let Some(step) = self.path.last_mut()
@@ -120,23 +122,23 @@ impl<const PLIES: usize> Event<PLIES> {
         }
     }
 
-    /// True if the value of the leaf is known: what is left to do is to bring it back.
+    /// True if the value of the leaf is known: the event only has to be brought back.
     pub fn is_ready(&self) -> bool {
         matches!(self.stage, Stage::Known { .. } | Stage::Answered { .. })
     }
 
-    /// True if the value was known before the playout came to it.
+    /// True if the leaf's value was known before the playout came to it.
     pub fn is_known(&self) -> bool {
         matches!(self.stage, Stage::Known { .. })
     }
 
-    /// True if it was known by visits on other paths of a graph.
+    /// True if the leaf's value was known from visits on other paths of a graph.
     pub fn is_transposition(&self) -> bool {
         matches!(self.stage, Stage::Known { counts_there: false })
     }
 
-    /// True from gathering until the event is brought back or cancelled; in the end also where that never happens
-    /// because the tree was cleared meanwhile: see [`Search::is_in_flight`](super::Search::is_in_flight).
+    /// True from gathering until the event is brought back or cancelled. It stays true if that never happens because
+    /// the tree was cleared meanwhile: see [`Search::is_in_flight`](super::Search::is_in_flight).
     pub fn is_under_way(&self) -> bool {
         self.stage != Stage::Idle
     }
@@ -151,13 +153,13 @@ impl<const PLIES: usize> Event<PLIES> {
         self.path.len()
     }
 
-    /// The node `plies` below the root on the way to the leaf.
+    /// The node `plies` plies below the root, on the way to the leaf.
     #[inline(always)]
     pub(super) fn node_at(&self, plies: usize) -> Option<Key> {
         self.path.get(plies).map(|step| step.node)
     }
 
-    /// The edge of that node, by its record.
+    /// The edge that the path takes from that node: the place of its record.
     #[inline(always)]
     pub(super) fn edge_at(&self, plies: usize) -> u16 {
         place::read(&self.path, plies, |step| step.at)

@@ -1,4 +1,4 @@
-//! Gathering: from the root to a leaf, at each node by what the node itself holds.
+//! Gathering: a playout goes from the root to a leaf. At each node, what that node itself stores decides where it goes.
 
 use super::event::{Event, Stage, Step};
 use super::params::{CatchUp, Explored};
@@ -13,43 +13,44 @@ use core::borrow::BorrowMut;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Gathered {
-    /// A node that nobody has evaluated: [`Search::answer`] it.
+    /// A node that nobody has evaluated: call [`Search::answer`].
     Leaf,
-    /// A node whose value is known already: [`Search::backprop`], there is nothing to answer.
+    /// A node whose value is known already: call [`Search::backprop`], for there is nothing to answer.
     Known,
-    /// A node that another playout is evaluating: [`Search::cancel`] this one once the other's answer is in. Until then
-    /// its visits in flight lead further playouts elsewhere; without them every playout would collide at the same node.
+    /// A node that another playout is evaluating: call [`Search::cancel`] for this one once the other's answer is in.
+    /// Until then its visits in flight lead further playouts elsewhere; without them every playout would collide at the
+    /// same node.
     Collision,
-    /// No room for another node: [`Search::recycle`].
+    /// There is no room for another node: call [`Search::recycle`].
     Full,
-    /// The game has ended at the root, no move may be searched there, or it has [`MAX_VISITS`].
+    /// The game has ended at the root, no move may be searched there, or the root has [`MAX_VISITS`].
     NoMoves,
 }
 
-/// An edge's value and the child's own differ so much that it is worth a visit to bring them together, where other
-/// paths have visited the child. (Bounds of Lc0's graph search.)
+/// If an edge's value and the child's own, which other paths have visited, differ by more than this, it is worth a
+/// visit to bring them together. (Bounds of Lc0's graph search.)
 const STALE_VALUE: f32 = 0.01;
 const STALE_PLIES: f32 = 2.0;
 
 impl<R: Repository> Search<R> {
-    /// Takes one playout from the root to a leaf, counting a visit in flight along its edges. An event that is in
-    /// flight in this search already is cancelled first.
+    /// Takes one playout from the root to a leaf, counting a visit in flight along its edges. If the event is in flight
+    /// in this search already, it is cancelled first.
     pub fn gather<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
         self.gather_together(core::slice::from_mut(event));
         event.met()
     }
 
-    /// Takes several playouts down, all of them one ply before any goes on to the next; what each met is in
-    /// [`Event::met`].
+    /// Takes several playouts down, all of them by one ply before any goes on to the next; [`Event::met`] says what
+    /// each of them met.
     ///
-    /// At each node they come by in the order of the slice, so that they find what they would find if each were
-    /// gathered after the one before. While some choose their edges, memory, which is slow to answer but answers many
-    /// at a time, is asked for what the others are going to read.
+    /// They come to each node in the order of the slice, so that they find what they would find if each were gathered
+    /// after the one before. While some choose their edges, what the others are going to read is prefetched, because
+    /// memory is slow but answers many requests at a time.
     pub fn gather_together<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
-        // A leaf without room is no leaf that grows: playouts would come to it again and again.
+        // A leaf without room for its edges can't grow: playouts would come to it again and again.
         let root = self.root.filter(|_| get(&self.short_of_room) == 0);
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
-            // Its path is about to be forgotten, and nobody else could take its visits back.
+            // The event's path is about to be forgotten, and nobody else could take its visits back.
             if self.is_in_flight(event) {
                 self.cancel(event);
             }
@@ -76,8 +77,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Asks for the edges of the node that a playout comes to in half a round, and which was asked for half a round
-    /// ago. The root's are at hand.
+    /// Prefetches the edges of the node that a playout comes to in half a round; the node itself was prefetched half a
+    /// round ago. The root's edges are at hand.
     #[inline]
     fn look_ahead<const PLIES: usize>(&self, event: &Event<PLIES>) {
         if event.stage == Stage::Descending
@@ -88,7 +89,7 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// One ply. `None` if the playout goes on.
+    /// Takes a playout one ply down. `None` if it goes on.
     fn descend<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Option<Gathered> {
         let Some((node, mut here)) = self.arrive_at(event) else {
             self.undo(event);
@@ -152,7 +153,7 @@ impl<R: Repository> Search<R> {
         None
     }
 
-    /// Whether an edge with so many visits does not know yet what other paths have found out below it.
+    /// Whether an edge with `visits` completed visits does not know yet what other paths have found out below it.
     #[inline(never)]
     fn lags(&self, edge: EdgeValue, visits: u32, child: &R::Node<'_>) -> bool {
         match self.params.catch_up {
@@ -161,11 +162,11 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// The node that the last step leads to, under its lock; the root where there is no step yet.
+    /// Locks and returns the node that the last step leads to; the root if there is no step yet.
     ///
-    /// Unless the child is firm the parent is locked until the child is: so a leaf that nobody evaluates, and whose
-    /// parent is locked, is on nobody's way. `None` if somebody found no room for the child since the step was taken,
-    /// or there is no root.
+    /// Unless the child is firm, the parent stays locked until the child is locked: so, while the parent of an
+    /// unevaluated leaf is locked, no playout is on its way to that leaf. `None` if somebody found no room for the
+    /// child since the step was taken, or if there is no root.
     fn arrive_at<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Option<(Key, R::Node<'_>)> {
         let step = match event.path.last() {
             Some(step) if !event.firm => step,
@@ -176,15 +177,15 @@ impl<R: Repository> Search<R> {
         if event.unnamed.is_some()
             && let Naming::Named(mv) = parent.naming(at)
         {
-            // Whoever evaluated the child meanwhile has said it.
+            // Whoever evaluated the child meanwhile has named the move.
             event.name(mv);
         }
         let child = parent.child(at)?;
         Some((child, self.repository.lock(child)))
     }
 
-    /// Chooses an edge, counts a visit in flight on it, and finds its child, made now if it is not in the repository.
-    /// Gives back the edge's place and the child.
+    /// Chooses an edge, counts a visit in flight on it, and finds its child, which is made now if it is not in the
+    /// repository. Returns the place of the edge's record, and the child.
     fn take_edge(
         &self,
         here: &mut R::Node<'_>,
@@ -204,11 +205,11 @@ impl<R: Repository> Search<R> {
                 child
             }
         };
-        // Refused, it leaves nothing that has to be taken back.
+        // If this is refused, it leaves nothing that has to be taken back.
         if here.depart(at) { Ok((at, child)) } else { Err(Gathered::Collision) }
     }
 
-    /// Makes a child. A folded one begins anew: its edge keeps N and value until it has as many visits again.
+    /// Makes a child. A folded child begins anew: its edge keeps N and value until it has as many visits again.
     fn grow(&self, parent: Key, at: usize, kept: &Visit) -> Option<Key> {
         let child = self.repository.create(Some((parent, at as u16)))?;
         if kept.value.is_some() {
@@ -230,23 +231,24 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// A node that ended by a two-fold repetition is open again once the first occurrence of its position lies before
-    /// the root: the opponent could have repeated it in the game, we did not. Its visits are taken back all the way up.
-    /// In a graph other parents' edges keep theirs, and take the new value with their next visit.
+    /// Opens a node again that ended by a two-fold repetition, once the first occurrence of its position lies before
+    /// the root: the opponent could have repeated it in the game, we did not. The node's visits are taken back all the
+    /// way up. In a graph other parents' edges keep theirs, and take the new value with their next visit.
     fn reopen_cycle<const PLIES: usize>(&self, event: &Event<PLIES>, node: Key) {
         let (mut taken, mut at_root) = (None, 0);
         for step in event.path.iter().rev() {
             let at = usize::from(step.at);
             let mut parent = self.repository.lock(step.node);
-            // Under the lock of its edge, so that nobody's visit of the open node is among those that the edge has
-            // completed.
+            // This happens under the lock of the node's edge, so that nobody's visit of the open node is among those
+            // that the edge has completed.
             if taken.is_none() && !(parent.child(at) == Some(node) && self.open_cycle(node)) {
                 return; // another thread was faster
             }
             let (visit, child) = (parent.visit(at), self.known_below(&parent, at));
             let n = match taken {
                 None => visit.completed(),
-                // Other paths may have brought them here: an edge above loses those that its child has no more.
+                // Other paths may have brought these visits here: an edge above loses those that its child no longer
+                // has.
                 Some(_) if self.repository.is_graph() => child.missing_of(visit.completed()),
                 Some(n) => n,
             };
@@ -258,7 +260,7 @@ impl<R: Repository> Search<R> {
             let after = Visit { n: visit.n - n, value, ..visit };
             parent.set_visit(at, after);
             if parent.ending().is_some() {
-                // Proven meanwhile by another playout: what is left is worth what it was.
+                // Proven meanwhile by another playout: the visits that are left are worth as much as before.
                 let (n, value) = (parent.n() - n, parent.mean());
                 parent.settle(n, value);
             } else {
@@ -268,7 +270,7 @@ impl<R: Repository> Search<R> {
         self.count_taken_back(at_root);
     }
 
-    /// Whether it was still closed.
+    /// Opens a node that ended by repetition. Returns whether it was still closed.
     fn open_cycle(&self, node: Key) -> bool {
         let mut node = self.repository.lock(node);
         let closed = node.ending() == Some(Ending::TwoFold);
@@ -279,7 +281,7 @@ impl<R: Repository> Search<R> {
         closed
     }
 
-    /// What the child of an edge has, nothing where there is none.
+    /// What the child of an edge has; nothing if there is no child.
     fn known_below(&self, parent: &R::Node<'_>, at: usize) -> KnownBelow {
         let Some(child) = parent.child(at).map(|child| self.repository.lock(child)) else {
             return KnownBelow { n: 0, value: None, is_restoring: false };
@@ -289,23 +291,23 @@ impl<R: Repository> Search<R> {
     }
 }
 
-/// What a child has.
+/// What a child has: its visits and their value.
 struct KnownBelow {
     n: u32,
-    /// What it is worth, if it has a visit.
+    /// The child's value, if it has a visit.
     value: Option<EdgeValue>,
-    /// It makes up for visits that its edge has counted before it was folded.
+    /// True if it makes up for visits that its edge has counted before the child was folded.
     is_restoring: bool,
 }
 
 impl KnownBelow {
-    /// How many of an edge's completed visits it does not have, and never will.
+    /// How many of the `completed` visits of an edge the child lacks, and will never have.
     fn missing_of(&self, completed: u32) -> u32 {
         if self.is_restoring { 0 } else { completed.saturating_sub(self.n) }
     }
 }
 
-/// The playout ends at a node whose value is known.
+/// Ends the playout at a node whose value is known.
 fn stop<const PLIES: usize>(event: &mut Event<PLIES>, counts_there: bool) -> Gathered {
     event.stage = Stage::Known { counts_there };
     Gathered::Known

@@ -1,11 +1,11 @@
 //! PUCT over a node repository: gather and backprop, one file for each idea.
 //!
 //! A playout is three steps. [`Search::gather`] walks from the root to a leaf; whoever runs the search finds out what
-//! the leaf is worth; [`Search::answer`] (or [`Search::backprop`], where the value was known already) brings that to
-//! the root. Many events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at
-//! once. These take the search by `&`: any number of threads may call them at the same time. What changes the tree as a
-//! whole ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that nobody else is in
-//! it; events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
+//! the leaf is worth; [`Search::answer`] (or [`Search::backprop`], if the value was known already) brings that to the
+//! root. Many events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at once.
+//! These take the search by `&`: any number of threads may call them at the same time. What changes the tree as a whole
+//! ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that nobody else is in it;
+//! events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
 
 mod backprop;
 mod choice;
@@ -41,10 +41,10 @@ use root::RootMoves;
 /// Most root moves that can be ranked or named for a restricted search: Go on a 19×19 board has 362.
 pub const MAX_ROOT_MOVES: usize = 362;
 
-/// Most visits of a root; a search ends there, short of what 32 bits hold. Lc0 has the same limit.
+/// Most visits of a root; a search ends there, just below what 32 bits can hold. Lc0 has the same limit.
 pub const MAX_VISITS: u32 = 4_000_000_000;
 
-/// No limit to the playouts that are expected.
+/// Stands for no limit to the playouts that are expected.
 const UNLIMITED: u32 = u32::MAX;
 
 /// A search: a repository of nodes, its root, and the rules by which playouts walk it.
@@ -60,14 +60,14 @@ pub struct Search<R> {
     taken_back: AtomicU32,
     /// Playouts that made up for visits below a node that was folded.
     restored: AtomicU32,
-    /// How many of them may do that.
+    /// How many playouts may do that.
     restorable: u32,
     /// Visits of the root when the move began.
     visits_before: u32,
-    /// Not 0 once a leaf found no room for its edges.
+    /// Not 0 once there was no room for a leaf's edges.
     short_of_room: AtomicU32,
     epoch: u32,
-    /// Where recycling goes on.
+    /// The cursor from which recycling goes on.
     clock_hand: u64,
     counts: Counts,
 }
@@ -88,10 +88,10 @@ impl<R: Repository> fmt::Debug for Search<R> {
 pub enum RunError<E> {
     /// The evaluator failed.
     Evaluator(E),
-    /// The answer was refused.
+    /// The search refused the evaluator's answer.
     Refused(Refused),
-    /// Of one position the evaluator listed so many legal moves, but gave so many logits. In a graph it may also be two
-    /// positions with equal keys that are not equal ([`Answer::key`](crate::evaluate::Answer::key)).
+    /// The evaluator listed this many legal moves of a position, but gave another number of logits. In a graph it may
+    /// also be that two positions have equal keys and are not equal ([`Answer::key`](crate::evaluate::Answer::key)).
     ListsDiffer {
         /// Moves that [`Evaluator::legal_moves`] pushed.
         moves: usize,
@@ -100,8 +100,8 @@ pub enum RunError<E> {
     },
     /// There is no room for another leaf, and nothing left to fold.
     Full,
-    /// The playout met the leaf of an event that is in flight. No playout gets by before that event is brought back or
-    /// cancelled; where it is lost, [`Search::clear`] helps.
+    /// The playout met the leaf of an event that is in flight. No playout gets past it before that event is brought
+    /// back or cancelled; if the event is lost, [`Search::clear`] helps.
     InFlight,
 }
 
@@ -123,11 +123,11 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
     }
 }
 
-/// The evaluator's own error is part of the message, and so none of its sources.
+/// The evaluator's own error is part of the message, so it is not given as a source.
 impl<E: fmt::Debug + fmt::Display> core::error::Error for RunError<E> {}
 
 impl<R: Repository> Search<R> {
-    /// A search without a visit in `repository`, whose nodes are forgotten.
+    /// A search without a visit in `repository`; nodes that the repository holds are forgotten.
     pub fn new(repository: R, params: Params) -> Self {
         let mut search = Self {
             repository,
@@ -149,7 +149,7 @@ impl<R: Repository> Search<R> {
         search
     }
 
-    /// Forgets the tree. Events in flight will be refused as stale. Every root move may be searched.
+    /// Forgets the tree. Events in flight will be refused as stale. Every root move may be searched again.
     pub fn clear(&mut self) {
         self.repository.clear();
         self.root = self.repository.create(None);
@@ -160,19 +160,19 @@ impl<R: Repository> Search<R> {
         self.start_restoring();
     }
 
-    /// What was gathered before is of another tree. No two searches have an epoch in common, so an event that strays
-    /// into another one is as stale as one that is late.
+    /// Makes stale what was gathered before: it belongs to another tree. No two searches have an epoch in common, so an
+    /// event that strays into another search is as stale as one that is late.
     fn start_epoch(&mut self) {
         self.epoch = unique();
     }
 
-    /// What was said of the moves of one root is not said of those of another.
+    /// Forgets what was said of the old root's moves: it does not hold for those of another root.
     fn lift_restrictions(&mut self) {
         self.root_moves = RootMoves::all();
         self.set_remaining_playouts(None);
     }
 
-    /// Begins to count anew, for the next move of the game.
+    /// Resets the counts, for the next move of the game.
     pub fn start_move(&mut self) {
         self.counts = Counts::default();
         set(&self.taken_back, 0);
@@ -184,27 +184,27 @@ impl<R: Repository> Search<R> {
         &self.params
     }
 
-    /// Changes the parameters. Another policy temperature counts for new nodes only. Numbers from outside are for
+    /// Changes the parameters. A new policy temperature affects new nodes only. Pass numbers from outside to
     /// [`Params::check`] first.
     ///
     /// Draw score and `wdl_rescale` are those of the side to move at the root: whoever advances the root by one ply
-    /// changes the sign of the one and takes the other
+    /// changes the sign of the draw score and takes the rescale
     /// [`from_the_other_side`](crate::formula::contempt::Rescale::from_the_other_side).
     pub fn set_params(&mut self, params: Params) {
         self.counts_alike = params.counts_alike();
         self.params = params;
     }
 
-    /// Restricts the search to some root moves (UCI's `searchmoves`), each with its place among the legal ones, until
-    /// the root changes ([`Search::advance`], [`Search::clear`]); none named means all. Moves beyond the first
-    /// [`MAX_ROOT_MOVES`] are not taken, and so not searched. A place that the root has not is no move's: where all are
-    /// such, none may be searched.
+    /// Restricts the search to some root moves (UCI's `searchmoves`), each given with its index among the legal ones,
+    /// until the root changes ([`Search::advance`], [`Search::clear`]); an empty list means all moves. Moves beyond the
+    /// first [`MAX_ROOT_MOVES`] are ignored, and so not searched. An index that the root does not have allows no move:
+    /// if all are such, none may be searched.
     pub fn set_root_moves(&mut self, moves: impl IntoIterator<Item = (usize, Move)>) {
         self.root_moves = RootMoves::named(moves);
     }
 
-    /// How many more playouts are expected at most, until the root changes: root moves that can't become the best one
-    /// in so many are left out. `None` searches all (smart pruning off).
+    /// Says how many more playouts are expected at most, until the root changes: root moves that can't become the best
+    /// one in that many are left out. `None` searches all moves (smart pruning off).
     pub fn set_remaining_playouts(&self, remaining: Option<u32>) {
         set(&self.remaining_playouts, remaining.unwrap_or(UNLIMITED));
     }
@@ -213,49 +213,50 @@ impl<R: Repository> Search<R> {
         Some(get(&self.remaining_playouts)).filter(|remaining| *remaining != UNLIMITED)
     }
 
-    /// The root; `None` only where the memory has no room for one node.
+    /// The root; `None` only if the memory has no room for a single node.
     pub fn root(&self) -> Option<NodeView<'_, R>> {
         self.root.map(|key| NodeView::new(&self.repository, key))
     }
 
-    /// What is proven of the root's position, from its side to move, by all its moves. The root's own
-    /// [`bounds`](NodeView::bounds) say that only where the game has ended: while it goes on the root is never settled,
+    /// What is proven of the root's position, from its side to move, by all its moves together. The root's own
+    /// [`bounds`](NodeView::bounds) say that only if the game has ended: while it goes on, the root is never settled,
     /// so that a proven position is searched on and there is a move to play (as in Lc0's `StickyEndgames`).
     pub fn proven(&self) -> Bounds {
         let Some(root) = self.root else { return Bounds::OPEN };
         let node = self.repository.lock(root);
         let by_moves = node.is_expanded() && node.ending().is_none();
-        // The root may know more than its moves: from before it was the root, of a child that was folded since.
+        // The root may know more than its moves: it may have been proven before it was the root, by a child that was
+        // folded since.
         if by_moves { node.bounds().both(self.children(&node).bounds) } else { node.bounds() }
     }
 
-    /// Completed visits of the root, those of earlier moves included: what UCI and Lc0 call nodes. How many nodes there
-    /// are in memory is [`Search::live_nodes`].
+    /// Completed visits of the root, including those from earlier moves of the game: what UCI and Lc0 call nodes. The
+    /// number of nodes in memory is [`Search::live_nodes`].
     pub fn nodes(&self) -> u32 {
         self.root.map_or(0, |root| self.repository.lock(root).n())
     }
 
-    /// Nodes that the repository holds: fewer than visits, where positions are visited again or were folded.
+    /// Nodes that the repository holds: fewer than the visits, if nodes are visited again or were folded.
     pub fn live_nodes(&self) -> usize {
         self.repository.live_nodes()
     }
 
-    /// The repository, to be looked at: how full it is, whether it has a position.
+    /// The repository, to be inspected: how full it is, whether it has a position.
     ///
-    /// What its trait changes by `&` belongs to the search: whoever takes a node away ([`Repository::discard`]), makes
-    /// or joins one, or writes to one that is locked breaks the tree, and a playout may never end. A thread that keeps
-    /// a node locked keeps all others waiting.
+    /// Its trait's methods that change it by `&` are for the search only: whoever takes a node away
+    /// ([`Repository::discard`]), makes or joins one, or writes to a locked one breaks the tree, and a playout may
+    /// never end. A thread that keeps a node locked keeps all others waiting.
     pub fn repository(&self) -> &R {
         &self.repository
     }
 
-    /// What [`Search::run`] did since [`Search::start_move`].
+    /// Counts of what [`Search::run`] did since [`Search::start_move`].
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Visits of earlier moves that were taken back since [`Search::start_move`]: a draw by repetition that is none
-    /// any more.
+    /// Visits from earlier moves of the game that were taken back since [`Search::start_move`], because a draw by
+    /// repetition no longer was one.
     pub fn taken_back(&self) -> u32 {
         get(&self.taken_back)
     }
@@ -264,8 +265,8 @@ impl<R: Repository> Search<R> {
         self.taken_back.fetch_add(n, core::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Playouts since [`Search::start_move`] that are no visits of the root: they made up for visits below a node that
-    /// was folded, which are counted already.
+    /// Playouts since [`Search::start_move`] that did not count as visits of the root: they made up for visits below a
+    /// node that was folded, which are counted already.
     pub fn restored(&self) -> u32 {
         get(&self.restored)
     }
@@ -280,7 +281,7 @@ impl<R: Repository> Search<R> {
         event.epoch == self.epoch && event.is_under_way()
     }
 
-    /// The moves left that the parent of an event's leaf expects, in plies; 0 for the root.
+    /// The number of moves left, in plies, that the parent of an event's leaf expects; 0 if the leaf is the root.
     pub fn moves_left_above<const PLIES: usize>(&self, event: &Event<PLIES>) -> f32 {
         event.path.last().map_or(0.0, |step| self.repository.lock(step.node).mean().m)
     }
@@ -294,18 +295,18 @@ impl<R: Repository> Search<R> {
         self.root_moves.contain(naming)
     }
 
-    /// Does `playouts` playouts, one after the other, on one stack; fewer, and none, where the game has ended at the
-    /// root, where no move may be searched there ([`Search::set_root_moves`]), or where the root has as many visits as
-    /// can be counted. Nothing else may be in flight: a playout that meets it is [`RunError::InFlight`]. `EDGES` is the
-    /// most legal moves of a position, all of which the evaluator must have room to push; `PLIES` the longest path. When
-    /// the memory is full, subtrees are folded and the search goes on; playouts that restore them count too. Gives back
-    /// how many it did.
+    /// Does `playouts` playouts, one after the other, on one stack, and returns how many it did. It does fewer, or
+    /// none, if the game has ended at the root, if no move may be searched there ([`Search::set_root_moves`]), or if
+    /// the root has as many visits as can be counted. No event may be in flight: a playout that meets one is
+    /// [`RunError::InFlight`]. `EDGES` is the largest number of legal moves of a position, all of which the evaluator
+    /// must have room to push; `PLIES` is the length of the longest path. When the memory is full, subtrees are folded
+    /// and the search goes on; playouts that restore them count too.
     ///
-    /// A root that is proven is searched on all the same. For a limit in time call this in small portions, and ask
-    /// [`stop::Limits`](crate::stop::Limits) in between.
+    /// A root whose result is proven is still searched. For a limit in time, call this for small portions of playouts,
+    /// and ask [`stop::Limits`](crate::stop::Limits) in between.
     ///
     /// # Errors
-    /// Any [`RunError`]. What was done before it stays, and the next call goes on from there.
+    /// Any [`RunError`]. What was done before the error stays, and the next call goes on from there.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,
@@ -330,7 +331,7 @@ impl<R: Repository> Search<R> {
                 Gathered::Full => continue,
                 Gathered::NoMoves => break,
                 Gathered::Collision => {
-                    // The same answers as before: another try would end here too.
+                    // The evaluator would give the same answers: another try would end here too.
                     self.cancel(&mut event);
                     return Err(RunError::InFlight);
                 }
@@ -358,7 +359,7 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Says which move the last one is, where the tree does not know: the evaluator lists the legal moves of the leaf's
+    /// Names the last move of an event, if the tree does not know it: the evaluator lists the legal moves of the leaf's
     /// parent, and must list as many as it gave logits for.
     fn name<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &self,

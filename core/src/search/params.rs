@@ -1,6 +1,6 @@
-//! What the search can be told. Names, defaults and meaning are those of Lc0's options: the policy temperature flattens
-//! a policy, and has to be 1 where the priors should stay as they come. Only the moves-left utility is off, because not
-//! every evaluator knows of moves left. What chance, contempt and LCB are made of stands in
+//! The parameters of a search. Names, defaults and meaning are those of Lc0's options. The policy temperature flattens
+//! a policy, and has to be 1 if the priors should stay as they come. Unlike in Lc0 the moves-left utility is off by
+//! default, because not every evaluator estimates moves left. The parts about chance, contempt and LCB are in
 //! [`formula`](crate::formula).
 
 use super::MAX_ROOT_MOVES;
@@ -18,7 +18,7 @@ use crate::range::{OutOfRange, Range, check_all};
 pub enum Fpu {
     /// The parent's value minus `value · √(sum of the priors visited)`.
     Reduction(f32),
-    /// This value.
+    /// This value itself.
     Absolute(f32),
 }
 
@@ -34,19 +34,19 @@ pub struct Cpuct {
     pub factor: f32,
 }
 
-/// How exploration follows the spread of the values below a node. Exploration is multiplied by
-/// `1 + scale · (σ / usual − 1)`. σ is the standard deviation of the outcomes below the node, as
-/// [`lcb::variance`](crate::formula::lcb::variance) has it, with an observation of the usual one mixed in (KataGo's
-/// `cpuctUtilityStdev…`). For an evaluator that gives a value v a draw probability of 1 − v², it is the deviation of
-/// the values themselves.
+/// How exploration follows the spread of the values below a node. Exploration is multiplied by `1 + scale · (σ / usual
+/// − 1)`. σ is the standard deviation of the outcomes below the node, as
+/// [`lcb::variance`](crate::formula::lcb::variance) computes it, with an observation of the usual deviation mixed in
+/// (KataGo's `cpuctUtilityStdev…`). For an evaluator that gives a value v a draw probability of 1 − v², it is the
+/// deviation of the values themselves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Deviation {
-    /// `cpuctUtilityStdevPrior`: the deviation with which exploration is as it is. Above 0.
+    /// `cpuctUtilityStdevPrior`: the deviation that leaves exploration unchanged. Above 0.
     pub usual: f32,
-    /// `cpuctUtilityStdevPriorWeight`, in visits: what the usual deviation counts.
+    /// `cpuctUtilityStdevPriorWeight`: how many visits the usual deviation counts as.
     pub weight: f32,
-    /// `cpuctUtilityStdevScale`, in `[0, 1]`: how far exploration follows.
+    /// `cpuctUtilityStdevScale`, in `[0, 1]`: how far exploration follows the deviation.
     pub scale: f32,
 }
 
@@ -55,11 +55,11 @@ pub struct Deviation {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovesLeft {
-    /// `MovesLeftMaxEffect`: bound of the bonus, in Q.
+    /// `MovesLeftMaxEffect`: limit of the bonus, in units of Q.
     pub max_effect: f32,
-    /// `MovesLeftThreshold`: |Q| of the parent from which on it counts.
+    /// `MovesLeftThreshold`: the |Q| of the parent from which on the bonus is given.
     pub threshold: f32,
-    /// `MovesLeftSlope`: Q for each ply that the child is shorter or longer than the parent.
+    /// `MovesLeftSlope`: Q for each ply by which the child's game is shorter or longer than the parent's.
     pub slope: f32,
     /// `MovesLeftConstantFactor`.
     pub constant: f32,
@@ -69,42 +69,42 @@ pub struct MovesLeft {
     pub quadratic: f32,
 }
 
-/// All parameters of a search. Whoever takes them from outside asks [`Params::check`]: a search with others does not
-/// panic, but where its scores are no numbers it chooses moves without sense.
+/// All parameters of a search. Whoever takes them from outside calls [`Params::check`]: a search with values out of
+/// range does not panic, but once its scores are not numbers its choice of moves makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Params {
     /// Exploration.
     pub cpuct: Cpuct,
-    /// Exploration at the root, if another one (`RootHasOwnCpuctParams`).
+    /// Exploration at the root, if it differs (`RootHasOwnCpuctParams`).
     pub cpuct_at_root: Option<Cpuct>,
-    /// Unvisited moves.
+    /// The value of unvisited moves.
     pub fpu: Fpu,
-    /// Unvisited moves at the root, if others (`FpuStrategyAtRoot`).
+    /// The value of unvisited moves at the root, if it differs (`FpuStrategyAtRoot`).
     pub fpu_at_root: Option<Fpu>,
-    /// The value of an unvisited move is taken from the mean of the node only as far as the sum of the visited priors,
-    /// to this power, goes to 1; the rest is the node's own evaluation (KataGo's `fpuParentWeightByVisitedPolicyPow`).
-    /// 0: from the mean alone.
+    /// From which value that of an unvisited move is derived. The mean of the node gets as its share the sum of the
+    /// visited priors to this power; the node's own evaluation gets the rest (KataGo's
+    /// `fpuParentWeightByVisitedPolicyPow`). 0: the mean alone.
     pub fpu_parent_power: f32,
     /// How exploration follows the deviation of values; `None`: not at all.
     pub deviation: Option<Deviation>,
-    /// What exploration is made of.
+    /// What exploration counts: visits, or their weights.
     pub explored: Explored,
-    /// What the priors of the root's moves sum to, each of which stays below 2: not 1 where moves are left out that
-    /// others stand for, or where priors are made flatter and the largest is to keep its size. In `[0, 362]`.
+    /// The sum of the priors of the root's moves, each of which stays below 2. It differs from 1 if some moves are left
+    /// out for which others stand, or if priors are made flatter and the largest is to keep its size. In `[0, 362]`.
     pub root_policy_sum: f32,
     /// `PolicyTemperature`: divides the logits before the softmax. Above 0.
     pub policy_temperature: f32,
     /// Noise on the root's priors, when it is evaluated. A root that [`Search::advance`](super::Search::advance) has
-    /// kept gets none: [`clear`](super::Search::clear) the search, or [`renew_root`](super::Search::renew_root).
+    /// kept gets none: call [`clear`](super::Search::clear) or [`renew_root`](super::Search::renew_root) for that.
     pub noise: Dirichlet,
-    /// What a draw is worth to the side to move at the root, in `[-1, 1]`. (`DrawScore` is White's view.)
+    /// What a draw is worth to the side to move at the root, in `[-1, 1]`. (`DrawScore` itself is from White's view.)
     pub draw_score: f32,
-    /// How the evaluator's values change, seen from the side to move at the root: contempt, another draw rate.
+    /// How the evaluator's values change, seen from the side to move at the root: by contempt, or by another draw rate.
     pub wdl_rescale: Rescale,
-    /// `StickyEndgames`: pass proven results on to the parents.
+    /// `StickyEndgames`: whether proven results are passed on to the parents.
     pub sticky_endgames: bool,
-    /// The moves-left utility; `None` without a moves-left head.
+    /// The moves-left utility; `None` if the evaluator does not estimate moves left.
     pub moves_left: Option<MovesLeft>,
     /// When a visit ends at a position that other paths have visited.
     pub catch_up: CatchUp,
@@ -112,34 +112,34 @@ pub struct Params {
     pub weighing: Weighing,
     /// What makes a root move the one to play.
     pub final_choice: FinalChoice,
-    /// How much chance there is in that.
+    /// How much chance there is in the choice of the move to play.
     pub temperature: Temperature,
-    /// Seed of the noise, and with the ply of a choice by chance: equal seeds give equal searches. Whoever plays a game
-    /// gives each of its moves another one: else every root of the game gets the same noise. (One that was kept gets
-    /// none, see `noise`.)
+    /// Seed of the noise, and, together with the ply, of a choice by chance: equal seeds give equal searches. Whoever
+    /// plays a game sets another seed for each of its moves: otherwise every root of the game gets the same noise. (A
+    /// root that was kept gets none, see `noise`.)
     pub seed: u64,
 }
 
-/// What exploration counts, of a move and of all moves of its node.
+/// What exploration counts, for a move and for all moves of its node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Explored {
-    /// Visits.
+    /// The number of visits.
     #[default]
     Visits,
-    /// What visits weigh together (KataGo's `useUncertainty`): each of a move's weighs
-    /// [`Value::m`](crate::evaluate::Value::m) / [`Value::WEIGHT_ONE`](crate::evaluate::Value::WEIGHT_ONE), which is no
-    /// number of plies then: there is no moves-left utility, and an
+    /// The total weight of the visits (KataGo's `useUncertainty`). Each visit of a move weighs
+    /// [`Value::m`](crate::evaluate::Value::m) / [`Value::WEIGHT_ONE`](crate::evaluate::Value::WEIGHT_ONE). So `m` is
+    /// not a number of plies then: there is no moves-left utility, and an
     /// [`Ending::TwoFold`](crate::evaluate::Ending::TwoFold) stays one.
     Weights,
 }
 
 /// In a graph a visit may end at a position that other paths have visited, to bring to the edge what they found out.
-/// This says when.
+/// This says when it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CatchUp {
-    /// As long as the edge's value is another one than the position's (Lc0's graph search).
+    /// As long as the edge's value differs from the position's (Lc0's graph search).
     #[default]
     Values,
     /// As long as the edge has fewer visits than the position (KataGo's graph search).
@@ -160,7 +160,7 @@ impl Default for MovesLeft {
 }
 
 impl Default for Deviation {
-    /// KataGo's options'.
+    /// The defaults of KataGo's options.
     fn default() -> Self {
         Self { usual: 0.4, weight: 2.0, scale: 0.85 }
     }
@@ -198,10 +198,11 @@ impl Default for Params {
     }
 }
 
-/// So far from 0 a number may be, with no score beyond single precision.
+/// How far from 0 a number may be so that every score stays within single precision.
 const BOUNDED: Range = Range::Between(-1e6, 1e6, "in [-1000000, 1000000]");
 const BOUNDED_POSITIVE: Range = Range::FromZeroTo(1e6, "in [0, 1000000]");
-/// What values are divided by. The least as single precision has it, which is what is checked.
+/// The range of what values are divided by. The least number is rounded to single precision, because that is what is
+/// checked.
 const UNIT: Range = Range::Between(1e-6_f32 as f64, 1e6, "in [0.000001, 1000000]");
 const SHARE: Range = Range::FromZeroTo(1.0, "in [0, 1]");
 const HUNDRED: Range = Range::FromZeroTo(100.0, "in [0, 100]");
@@ -211,7 +212,7 @@ impl Cpuct {
     fn check(&self, [init, base, factor]: [&'static str; 3]) -> Result<(), OutOfRange> {
         check_all(&[
             (init, self.init.into(), BOUNDED_POSITIVE),
-            // There is no less than one visit to measure growth in, and far below it the quotient overflows.
+            // Growth can't be measured in less than one visit, and far below one the quotient overflows.
             (base, self.base.into(), Range::Between(1.0, 1e9, "in [1, 1000000000]")),
             (factor, self.factor.into(), BOUNDED_POSITIVE),
         ])
@@ -249,7 +250,7 @@ impl MovesLeft {
 }
 
 impl Params {
-    /// Checks every parameter against its range: with those in range every score of a search is a finite number.
+    /// Checks every parameter against its range: if all are in range, every score of a search is a finite number.
     ///
     /// # Errors
     /// The first parameter that is out of its range, or not a number.
@@ -281,23 +282,24 @@ impl Params {
         self.check_choice()
     }
 
-    /// Exploration at the root.
+    /// The exploration parameters at the root.
     pub fn root_cpuct(&self) -> &Cpuct {
         self.cpuct_at_root.as_ref().unwrap_or(&self.cpuct)
     }
 
-    /// What an unvisited move is worth at the root.
+    /// The value of an unvisited move at the root.
     pub fn root_fpu(&self) -> Fpu {
         self.fpu_at_root.unwrap_or(self.fpu)
     }
 
-    /// Whether each visit counts one, and unvisited moves and exploration follow from the plain mean, as in Lc0.
+    /// True if each visit counts one, and both the value of unvisited moves and exploration are derived from the plain
+    /// mean, as in Lc0.
     pub(super) fn counts_alike(&self) -> bool {
         let by_visits = self.explored == Explored::Visits;
         self.weighing.is_off() && self.fpu_parent_power == 0.0 && self.deviation.is_none() && by_visits
     }
 
-    /// What the choice of the move to play is made of.
+    /// Checks the parameters of the choice of the move to play.
     fn check_choice(&self) -> Result<(), OutOfRange> {
         if let FinalChoice::Lcb(lcb) = self.final_choice {
             check_all(&[

@@ -1,6 +1,6 @@
-//! Every formula that decides which edge a playout takes. All of them are single precision, with `libm` and
-//! approximations of this crate's own instead of the system's functions, so that the same answers give the same tree on
-//! every machine.
+//! Every formula that decides which edge a playout takes. All of them compute in single precision, with `libm` and this
+//! crate's own approximations instead of the system's functions, so that the same answers give the same tree on every
+//! machine.
 
 use super::params::{Cpuct, Deviation, Fpu, MovesLeft};
 use crate::approx;
@@ -19,21 +19,22 @@ fn grown(params: &Cpuct, n: f32) -> f32 {
     params.init + params.factor * approx::ln((n + params.base) / params.base)
 }
 
-/// What an edge's prior is multiplied by before it is divided by one plus the edge's visits: `cpuct · √(N − 1)`.
-/// The node's own evaluation is no visit of a child, hence N − 1.
+/// What an edge's prior is multiplied by, before that is divided by one plus the edge's visits: `cpuct · √(N − 1)`. The
+/// node's own evaluation is not a visit of a child, hence N − 1.
 pub fn exploration(params: &Cpuct, n: u32) -> f32 {
     cpuct(params, n) * libm::sqrtf(n.saturating_sub(1).max(1) as f32)
 }
 
-/// The same where visits have weights, those of all moves together this one: `cpuct · √(weight + 0.01)` (KataGo).
+/// The same factor if visits have weights, where `weight` is that of all the moves' visits together: `cpuct · √(weight
+/// + 0.01)` (KataGo).
 pub fn exploration_by_weight(params: &Cpuct, weight: f32) -> f32 {
     grown(params, weight) * libm::sqrtf(weight + WEIGHT_OF_NONE)
 }
 
-/// Keeps exploration above 0 where nothing was visited.
+/// Keeps exploration above 0 if nothing was visited.
 const WEIGHT_OF_NONE: f32 = 0.01;
 
-/// What exploration is multiplied by at a node of mean `value`, whose visits, or what they weigh together, come to `n`:
+/// The factor of exploration at a node whose mean is `value`; `n` is the number of its visits, or their total weight:
 /// see [`Deviation`].
 #[inline(never)]
 pub fn deviation_factor(params: &Deviation, n: f32, value: Value) -> f32 {
@@ -47,38 +48,38 @@ pub fn deviation_factor(params: &Deviation, n: f32, value: Value) -> f32 {
     1.0 + params.scale * (deviation / params.usual - 1.0)
 }
 
-/// U of an edge: `P · exploration / (1 + N)`, N with the visits in flight.
+/// U of an edge: `P · exploration / (1 + N)`, where N includes the visits in flight.
 pub fn u(p: f32, exploration: f32, n_started: u32) -> f32 {
     p * exploration / (1 + n_started) as f32
 }
 
-/// U of an edge whose visits, those in flight among them, weigh so much together.
+/// U of an edge if visits have weights: `weight` is the total weight of the edge's visits, including those in flight.
 pub fn u_of_weight(p: f32, exploration: f32, weight: f32) -> f32 {
     p * exploration / (1.0 + weight)
 }
 
-/// An edge with a value.
+/// An edge whose value is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Arm {
     /// Completed visits.
     pub n: u32,
-    /// Value for the side to move at the parent.
+    /// Value to the side to move at the parent.
     pub q: f32,
     /// Prior.
     pub p: f32,
 }
 
 impl Arm {
-    /// The visits with which Q + U comes down to `level`, and no fewer than there are.
+    /// How many visits bring the edge's Q + U down to `level`; at least as many as it has.
     pub fn raised(&self, level: f32, exploration: f32) -> u32 {
-        // `as` takes what is negative or no number for 0.
+        // `as` turns what is negative or not a number into 0.
         self.n.max((self.p * exploration / (level - self.q) - 1.0) as u32)
     }
 }
 
-/// The level of Q + U that PUCT comes to with `more` visits if every Q stays as it is: where all edges above it have
-/// been brought down to it, they are spent. (The limit that PUCT's visits tend to: Grill et al., Monte-Carlo tree
-/// search as regularized policy optimization, 2020.) `None` without an edge that has a prior.
+/// The level of Q + U that PUCT reaches with `more` further visits if every Q stays as it is: when all edges above the
+/// level have been brought down to it, these visits are spent. (It is the limit that PUCT's visits tend to: Grill et
+/// al., Monte-Carlo tree search as regularized policy optimization, 2020.) `None` if no edge has a prior.
 pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<f32> {
     let open = || arms.iter().filter(|arm| arm.p > 0.0);
     let mut low = open().map(|arm| arm.q).reduce(f32::max)?;
@@ -95,10 +96,12 @@ pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<f32> {
     Some(high)
 }
 
-/// Halvings of the interval that the level lies in: it can be much longer than what U comes down to.
+/// How often the interval that contains the level is halved: it can be much longer than the values to which U is
+/// brought down.
 const LEVEL_STEPS: u32 = 40;
 
-/// What an unvisited edge is worth to the side to move at a parent worth `parent_q`.
+/// The value of an unvisited edge (first-play urgency) to the side to move at a parent worth `parent_q`.
+/// `visited_policy` is the sum of the priors that were visited.
 pub fn fpu(strategy: Fpu, parent_q: f32, visited_policy: f32) -> f32 {
     match strategy {
         Fpu::Reduction(value) => parent_q - value * libm::sqrtf(visited_policy),
@@ -106,7 +109,7 @@ pub fn fpu(strategy: Fpu, parent_q: f32, visited_policy: f32) -> f32 {
     }
 }
 
-/// The moves-left utility of edges of one parent.
+/// The moves-left utility of the edges of one parent.
 #[derive(Clone, Copy, Debug)]
 pub struct MovesLeftUtility {
     params: MovesLeft,
@@ -114,13 +117,13 @@ pub struct MovesLeftUtility {
 }
 
 impl MovesLeftUtility {
-    /// `None` where it has no effect: the parent's result is open.
+    /// `None` if it has no effect, because the parent's result is open.
     pub fn of(params: Option<MovesLeft>, parent: Value) -> Option<Self> {
         let params = params?;
         (libm::fabsf(parent.wl) > params.threshold).then_some(Self { params, parent_m: parent.m })
     }
 
-    /// To be added to the `q` of a child that has `m` plies left: a win should be short, a loss long.
+    /// What to add to the `q` of a child that has `m` plies left: a win should be short, a loss long.
     pub fn of_child(&self, q: f32, m: f32) -> f32 {
         let MovesLeft { max_effect, threshold, slope, constant, scaled, quadratic } = self.params;
         let effect = (slope * (m - self.parent_m)).min(max_effect).max(-max_effect); // `clamp` may panic

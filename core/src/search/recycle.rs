@@ -1,4 +1,4 @@
-//! Going on when the memory is full.
+//! Recycling: how a search goes on when its memory is full.
 //!
 //! A folded subtree leaves its N and value in its parent's edge. When a playout comes there again, the subtree grows
 //! anew: the same evaluations, chosen by the same statistics, in the same order. Until it has as many visits as the
@@ -6,46 +6,48 @@
 //! there, the next one comes the same way. With one thread and a tree the search goes where it would go without a limit
 //! to its memory (but for what was proven of a node that is gone), and takes more playouts for it.
 //!
-//! The more visits there are for a node's room, the more playouts only restore. So that the search does not come to a
-//! stand, they may be [`MOST_RESTORED`] for each visit of the root. Beyond that a folded node takes over what its edge
-//! has kept, and what it finds anew is added to that.
+//! The more visits there are to one node's room, the more playouts only restore. So that the search does not come to a
+//! standstill, there may be at most [`MOST_RESTORED`] of them for each visit of the root. Beyond that a folded node
+//! takes over what its edge has kept, and what it finds anew is added to that.
 
 use super::Search;
 use crate::repository::{Key, MOST_IDLE, Node, Repository};
 use crate::sync::{get, set};
 
-/// Nodes that are looked at in one go: so many that the search does not wait for long.
+/// How many nodes are looked at in one go: so few that the search does not wait for long.
 const WINDOW: usize = 1 << 14;
-/// Share of them that is freed at least, if it can be: one in so many. Of smaller shares the heap's pieces stay small.
+/// The share of these nodes that is freed at least, if possible: one in this many. If less is freed at a time, the
+/// heap's pieces stay small.
 const RECYCLED_SHARE: usize = 4;
-/// Nodes of the line that would be played that stay whatever else is there, the root among them: what is to be played
-/// is one of its edges, and what is below that comes again.
+/// How many nodes of the line that would be played stay whatever else there is, including the root: the move to play is
+/// one of the root's edges, and what is below that grows again.
 const SHORTEST_LINE: usize = 2;
-/// Doublings of N that a node is worth more for each time that recycling has not yet found it without a new visit.
+/// How many doublings of N a node's rank is raised by for each time that recycling has not yet found it without a new
+/// visit.
 const RECENCY: u32 = 2;
-/// Playouts that may restore for each visit of the root.
+/// How many playouts may restore, for each visit of the root.
 const MOST_RESTORED: u32 = 2;
-/// Largest rank: log₂ of N, and recency.
+/// The number of ranks: log₂ of N, and recency.
 const RANKS: usize = 32 + (RECENCY * MOST_IDLE) as usize;
 
-/// What decides who is folded first: a subtree that costs few playouts to restore, and that nobody has come to for
-/// long.
+/// What decides which nodes are folded first: those whose subtree costs few playouts to restore, and that no playout
+/// has come to for long.
 fn rank(n: u32, idle: u32) -> usize {
     (n.max(1).ilog2() + RECENCY * (MOST_IDLE - idle)) as usize
 }
 
 impl<R: Repository> Search<R> {
     /// Makes room by folding subtrees of few visits that were not visited lately into their parents' edges, which keep
-    /// N and value. What stays: nodes on the path of an event in flight; the root's children whose result is certain,
-    /// for without it another move might seem to be the best; and the line that would be played. Only where there is
-    /// nothing else to fold and nothing in flight, the last half of that line is folded, then half of what is left, and
-    /// so on.
+    /// N and value. Three kinds of nodes stay: those on the path of an event in flight; the root's children whose
+    /// result is certain, for without it another move might seem to be the best; and the line that would be played.
+    /// Only where there is nothing else to fold and nothing in flight, the last half of that line is folded, then half
+    /// of what is left, and so on.
     ///
-    /// Gives back how many nodes were freed. 0: nothing could be, and the search can't go on before events in flight,
-    /// if there are any, are back. 1 may also mean that nothing was freed and the search can go on: it was a leaf that
-    /// found no room for its edges, and its parent's edge keeps its value.
+    /// Returns how many nodes were freed. 0 means that none could be, and that the search can't go on before the events
+    /// in flight, if there are any, are back. 1 may also mean that none was freed but the search can go on: what was
+    /// missing was room for a leaf's edges, and now the leaf's parent's edge keeps its value.
     ///
-    /// Looks at a part of the tree only, so that it ends soon, and goes on with another part the next time.
+    /// It looks at only a part of the tree, so that it ends soon, and goes on with another part the next time.
     pub fn recycle(&mut self) -> usize {
         let Some(root) = self.root else { return 0 };
         let can_go_on = get(&self.short_of_room) as usize;
@@ -62,7 +64,7 @@ impl<R: Repository> Search<R> {
         freed.max(can_go_on)
     }
 
-    /// In the first window in which something can be folded.
+    /// Folds in the first window in which something can be folded; returns how many nodes were freed.
     fn recycle_somewhere(&mut self, root: Key) -> usize {
         let windows = self.repository.live_nodes() / WINDOW + 2;
         (0..windows).map(|_| self.recycle_window(root)).find(|freed| *freed > 0).unwrap_or(0)
@@ -72,14 +74,15 @@ impl<R: Repository> Search<R> {
         self.repository.lock(root).visits().any(|visit| visit.in_flight > 0)
     }
 
-    /// Begins to count what is restored.
+    /// Begins to count the playouts that restore.
     pub(super) fn start_restoring(&mut self) {
         set(&self.restored, 0);
         self.visits_before = self.nodes();
         self.set_restorable();
     }
 
-    /// A tree may be restored as a whole, and then as long as there are visits for it.
+    /// Sets how many playouts may restore: as many as the tree has nodes, so that it may be restored as a whole, or
+    /// [`MOST_RESTORED`] for each visit of this move if that is more.
     fn set_restorable(&mut self) {
         let visits = self.nodes().saturating_sub(self.visits_before);
         self.restorable = MOST_RESTORED.saturating_mul(visits).max(self.repository.live_nodes() as u32);
@@ -89,8 +92,8 @@ impl<R: Repository> Search<R> {
         self.restored() < self.restorable
     }
 
-    /// The nodes from the clock hand on, and after the last one those from the first on: a few nodes at the end would
-    /// not tell which ones are small.
+    /// The nodes from the clock hand on, wrapping around after the last one: from only a few nodes at the end one could
+    /// not tell which subtrees are small.
     fn window(&self) -> impl Iterator<Item = Key> + '_ {
         let from = |cursor| core::iter::successors(self.repository.scan(cursor), |(_, at)| self.repository.scan(*at));
         let before = from(0).take_while(|(_, at)| *at <= self.clock_hand);
@@ -101,7 +104,8 @@ impl<R: Repository> Search<R> {
         let (limit, target) = self.fold_limit(root);
         let mut freed = 0;
         for _ in 0..WINDOW {
-            // A window that ends in the middle goes on there the next time: no part is folded more often than others.
+            // The next time a window that ends in the middle is continued from there: no part is folded more often than
+            // others.
             let Some((node, at)) = self.repository.scan(self.clock_hand) else {
                 self.clock_hand = 0;
                 break;
@@ -115,8 +119,8 @@ impl<R: Repository> Search<R> {
         freed
     }
 
-    /// The rank up to which nodes are folded so that a share of the window's nodes goes, and how many nodes that share
-    /// is. Every node looked at gets idler.
+    /// Returns the rank up to which nodes have to be folded to free a share of the window's nodes, and how many nodes
+    /// that share is. Every node looked at becomes idler.
     fn fold_limit(&self, root: Key) -> (usize, usize) {
         let mut by_rank = [0usize; RANKS];
         let mut all = 0;
@@ -129,8 +133,8 @@ impl<R: Repository> Search<R> {
                     let idle = (child.idle() + 1).min(MOST_IDLE);
                     child.set_idle(idle);
                     let visit = node.visit(at);
-                    // What is visited now can't go, nor what is certain at the root: counted, it might be all that is
-                    // small.
+                    // Nodes that are visited now can't be folded, nor those with a certain result at the root: if they
+                    // were counted, they might be all that is small.
                     if visit.in_flight == 0
                         && (key != root || child.ending().is_none())
                         && let Some(count) = by_rank.get_mut(rank(visit.completed(), idle))
@@ -151,7 +155,8 @@ impl<R: Repository> Search<R> {
         (RANKS, target)
     }
 
-    /// Folds children with at most the rank `limit`. Of a node whose result is certain only the result is of use.
+    /// Folds children with at most the rank `limit`. If a node's result is certain, only that result is of use. Returns
+    /// how many nodes were freed.
     fn fold_children(&mut self, parent: Key, limit: usize, below_root: bool) -> usize {
         let node = self.repository.lock(parent);
         let (count, certain) = (node.visited_count(), node.ending().is_some() && !node.is_pinned());
@@ -178,8 +183,8 @@ impl<R: Repository> Search<R> {
             && (certain_too || child.ending().is_none())
     }
 
-    /// Marks the root and the nodes of the line that begins with the move to play and goes on with the most visits, at
-    /// most so many; how many there were.
+    /// Pins (or, with `on` false, releases) the root and the nodes of the line that begins with the move to play and
+    /// goes on with the most visits, at most `most` of them. Returns how many there were.
     fn pin_line(&self, root: Key, on: bool, most: usize) -> usize {
         self.repository.lock(root).set_pinned(on);
         let mut next = self.best_edge().and_then(|edge| edge.child_key());

@@ -1,8 +1,8 @@
-//! What was said of positions is said anew, and the tree below them stays.
+//! Replaces what was said of positions, and keeps the tree below them.
 //!
-//! Some values and priors are those of a root, or of what lies below one: as KataGo has it the root's policy may be
-//! softer, looked at through several symmetries, or asked of another head, and what a score is worth depends on what
-//! the root is expected to come to. When the game goes on, another position is the root.
+//! Some values and priors hold only for a root, or only below a certain root: as in KataGo, the root's policy may be
+//! softer, averaged over several symmetries, or taken from another head, and the utility of a score may depend on the
+//! score expected at the root. When the game goes on, another position is the root.
 
 use super::backprop::Refused;
 use super::worth::own;
@@ -11,17 +11,17 @@ use crate::evaluate::{Move, Value};
 use crate::repository::{Bound, EdgeValue, Key, Naming, Node, Repository, Sums, Visit};
 
 impl<R: Repository> Search<R> {
-    /// The root's position gets another answer: a value from its side to move, and logits of these moves, in the order
-    /// of the game's list. They become priors as those of a root do, and are used up. Moves that were visited before
-    /// keep their visits and what is below them; what is none of the list is forgotten. Gives back the visits that the
-    /// root has then.
+    /// Gives the root's position another answer: a value from its side to move, and logits of these moves, in the order
+    /// of the game's list. The logits become priors as a root's do, and the slice is overwritten. Moves that were
+    /// visited before keep their visits and what is below them; moves that are not in the list are forgotten. Returns
+    /// the number of visits that the root has then.
     ///
-    /// Nothing may be in flight: what is will be refused as stale.
+    /// No event may be in flight: one that is will be refused as stale.
     ///
     /// # Errors
-    /// [`Refused::ListsDiffer`] if there are not as many logits as moves, [`Refused::Stale`] if something is in flight
-    /// at the root, [`Refused::NoEdges`] and [`Refused::TooManyEdges`] of the list, [`Refused::NoRoom`]. The root stays
-    /// as it was then.
+    /// [`Refused::ListsDiffer`] if there are not as many logits as moves; [`Refused::Stale`] if a visit is in flight at
+    /// the root; [`Refused::NoEdges`] or [`Refused::TooManyEdges`] if the list is empty or too long;
+    /// [`Refused::NoRoom`]. Then the root stays as it was.
     pub fn renew_root(&mut self, value: Value, moves: &[Move], policy: &mut [f32]) -> Result<u32, Refused> {
         if moves.len() != policy.len() {
             return Err(Refused::ListsDiffer);
@@ -50,7 +50,7 @@ impl<R: Repository> Search<R> {
         Ok(self.nodes())
     }
 
-    /// An edge of the old root becomes one of the new root's, if the move is one of its own.
+    /// Makes an edge of the old root one of the new root's, if its move is in `moves`.
     fn transplant(&self, old: Key, at: usize, new: Key, moves: &[Move]) {
         let node = self.repository.lock(old);
         let (visit, child) = (node.visit(at), node.child(at));
@@ -58,13 +58,13 @@ impl<R: Repository> Search<R> {
         let Naming::Named(mv) = visit.mv else { return };
         let wins_for_opponent = child.is_some_and(|child| self.repository.lock(child).bounds().lower == Bound::Win);
         let mut root = self.repository.lock(new);
-        // A host may have listed it twice.
+        // A host may have listed the move twice.
         let is_free = |at: usize| root.unvisited_prior(at).is_some();
         let place = (0..).zip(moves).position(|(at, other)| *other == mv && is_free(at));
         let Some(place) = place.filter(|_| visit.completed() > 0).and_then(|place| u16::try_from(place).ok()) else {
             return;
         };
-        // Without room it is as if nobody had made the move.
+        // Without room for the edge it is as if nobody had made the move.
         let Some(to) = root.open_edge(place) else { return };
         let prior = if wins_for_opponent { 0 } else { root.visit(to).prior };
         root.set_visit(to, Visit { prior, ..visit });
@@ -74,10 +74,10 @@ impl<R: Repository> Search<R> {
         self.repository.lock(old).set_child(at, None); // its link is the new root's now
     }
 
-    /// What was said of a node's own position is worth `own_value` from now on, from its side to move; so are the
-    /// visits that are kept nowhere below it. A result that is certain stays as it is.
+    /// Makes a node's own evaluation worth `own_value` from now on, from its side to move; and likewise the visits that
+    /// are not counted below it. A result that is certain stays as it is.
     ///
-    /// Edges that lead to the node don't know of it: [`Search::revalue_edge`].
+    /// The edges that lead to the node do not learn of it: see [`Search::revalue_edge`].
     pub fn revalue(&mut self, node: Key, own_value: Value) {
         let mut here = self.repository.lock(node);
         let is_certain = here.ending().is_some() && here.bounds().closed();
@@ -93,11 +93,11 @@ impl<R: Repository> Search<R> {
         here.set_sums(sums);
     }
 
-    /// The edge of a move that was visited is worth this from now on, from the child's side to move; when visits come
-    /// back on it, it is what its child [passes on](Self::passed_on) again. Whoever reckons values by another rule says
-    /// so after each visit, from the leaf to the root.
+    /// Makes the edge of a move that was visited worth `value` from now on, given from the child's side to move. When
+    /// visits come back along it, it gets what its child [passes on](Self::passed_on) again. Whoever computes values by
+    /// another rule calls this after each visit, from the leaf up to the root.
     ///
-    /// An edge whose child was folded, and has fewer visits than it, keeps what it has.
+    /// An edge whose child was folded, and has fewer visits than the edge, keeps its value.
     pub fn revalue_edge(&mut self, node: Key, mv: Move, value: Value) {
         let mut here = self.repository.lock(node);
         let named = |at: &usize| here.visit(*at).mv == Naming::Named(mv);
@@ -115,7 +115,7 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// A node to look at.
+    /// A view of the node with this key.
     pub fn node(&self, key: Key) -> NodeView<'_, R> {
         NodeView::new(&self.repository, key)
     }

@@ -1,16 +1,16 @@
-//! Keeping what is known across the moves of a game.
+//! Reuse: keeps what is known across the moves of a game.
 
 use super::Search;
 use crate::evaluate::Move;
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Sums};
 
 impl<R: Repository> Search<R> {
-    /// The game went on by `moves` from the root: the tree below them is kept, the rest is freed. Gives back the
-    /// visits that the new root has already. What was said of the old one's moves ([`Search::set_root_moves`],
-    /// [`Search::set_remaining_playouts`]) is forgotten.
+    /// Makes the position after `moves` the root, because the game went on by them: the tree below it is kept, the rest
+    /// is freed. Returns the number of visits that the new root has already. What was said of the old root's moves
+    /// ([`Search::set_root_moves`], [`Search::set_remaining_playouts`]) is forgotten.
     ///
-    /// Bring back or cancel what is in flight before: otherwise the whole tree is forgotten, since nobody would take
-    /// those visits back. Answers that come later are refused as stale.
+    /// Bring back or cancel the events in flight first: otherwise the whole tree is forgotten, since nobody would take
+    /// their visits back. Answers that come later are refused as stale.
     pub fn advance(&mut self, moves: &[Move]) -> u32 {
         if self.root.is_some_and(|root| self.is_under_way(root)) {
             self.clear();
@@ -46,8 +46,8 @@ impl<R: Repository> Search<R> {
         self.lift_restrictions();
     }
 
-    /// A root is searched even if it was proven, or drawn by a rule that holds only below a root: its value becomes
-    /// the mean of what it was, once, and of its children.
+    /// Makes a root searchable even if it was proven, or drawn by a rule that holds only below a root: its value
+    /// becomes the mean of one visit with its old value, and of its children.
     fn reopen_root(&mut self, root: Key) {
         let mut node = self.repository.lock(root);
         if node.ending().is_none() {
@@ -55,7 +55,8 @@ impl<R: Repository> Search<R> {
         }
         if !node.is_expanded() {
             drop(node);
-            // Ended without children: asked again, it may be a mate, or a draw that does not count at the root.
+            // The node ended without children: evaluated again, it may be a mate, or a draw that does not count at the
+            // root.
             self.repository.free(root);
             self.root = self.repository.create(None);
             return;

@@ -1,4 +1,4 @@
-//! What may be searched at the root: the moves that somebody named (UCI's `searchmoves`), and of them those that can
+//! What may be searched at the root: the moves that somebody named (UCI's `searchmoves`), and among them those that can
 //! still become the best.
 
 use super::{MAX_ROOT_MOVES, Search};
@@ -11,14 +11,14 @@ use heapless::Vec;
 
 const BITS: usize = u32::BITS as usize;
 
-/// A set of a node's edges: of their places among the legal moves, or of their records.
+/// A set of a node's edges, given by their indices among the legal moves, or by the places of their records.
 #[derive(Clone, Copy, Debug)]
 struct Edges([u32; (MAX_EDGES + 1) / BITS]);
 
 impl Edges {
     const NONE: Self = Self([0; (MAX_EDGES + 1) / BITS]);
 
-    /// What no node has is not taken.
+    /// An index beyond what any node has is ignored.
     fn insert(&mut self, at: usize) {
         if let Some(word) = self.0.get_mut(at / BITS) {
             *word |= 1 << (at % BITS);
@@ -29,7 +29,7 @@ impl Edges {
         self.0.get(at / BITS).is_some_and(|word| word >> (at % BITS) & 1 != 0)
     }
 
-    /// In ascending order.
+    /// The members in ascending order.
     fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..).step_by(BITS).zip(&self.0).flat_map(|(first, &word)| {
             let without_the_lowest = |left: &u32| Some(left & left.wrapping_sub(1)).filter(|left| *left != 0);
@@ -39,12 +39,12 @@ impl Edges {
     }
 }
 
-/// The root moves that may be searched: all, until some are named.
+/// The root moves that may be searched: all of them, until some are named.
 #[derive(Debug)]
 pub(super) struct RootMoves {
     are_named: bool,
     places: Edges,
-    /// In order, for an edge that knows its move.
+    /// Sorted, to look up an edge whose move is known.
     moves: Vec<Move, MAX_ROOT_MOVES>,
 }
 
@@ -53,7 +53,8 @@ impl RootMoves {
         Self { are_named: false, places: Edges::NONE, moves: Vec::new() }
     }
 
-    /// Those with their places among the legal ones; of none all, and of many the first.
+    /// Allows the moves with these indices among the legal ones; all moves if there are none, and only the first if
+    /// there are too many.
     pub fn named(moves: impl IntoIterator<Item = (usize, Move)>) -> Self {
         let mut all = Self::all();
         for (place, mv) in moves.into_iter().take(MAX_ROOT_MOVES) {
@@ -81,14 +82,14 @@ impl RootMoves {
 /// What one playout may take at the root.
 pub(super) struct RootRules<'a> {
     moves: &'a RootMoves,
-    /// Of the root's records, those of moves that may be searched: looked up once for a playout. `None`: all.
+    /// The root's records whose moves may be searched, looked up once for a playout. `None`: all.
     records: Option<Edges>,
     remaining: Option<u32>,
     most_visited: u32,
 }
 
 impl<R: Repository> Search<R> {
-    /// `None` where everything may be searched.
+    /// `None` if every move may be searched.
     pub(super) fn root_rules(&self, root: &impl Node) -> Option<RootRules<'_>> {
         let (moves, remaining) = (&self.root_moves, self.remaining_playouts());
         if moves.are_all() && remaining.is_none() {
@@ -101,7 +102,7 @@ impl<R: Repository> Search<R> {
             named.for_each(|(at, _)| records.insert(at));
             rules.records = Some(records);
         }
-        // A move that is known to lose is the best one only where all are.
+        // A move that is known to lose is the best one only if all of them lose.
         let lost = |visit: &Visit| visit.prior == 0 && visit.value.is_some_and(|value| value.wl == -EdgeValue::WL_ONE);
         let rivals = root.visits().enumerate().filter(|(at, visit)| rules.names(*at) && !lost(visit));
         let most_visited = rivals.map(|(_, visit)| visit.n).max().unwrap_or(0);
@@ -110,7 +111,7 @@ impl<R: Repository> Search<R> {
 }
 
 impl RootRules<'_> {
-    /// Whether the move of a record is one of those named.
+    /// Whether the move of a record is one of those that were named.
     fn names(&self, record: usize) -> bool {
         self.records.as_ref().is_none_or(|records| records.contains(record))
     }
@@ -119,12 +120,12 @@ impl RootRules<'_> {
         self.remaining.is_some_and(|remaining| n < self.most_visited && remaining < self.most_visited - n)
     }
 
-    /// Whether the edge of a record, with so many visits, may be taken.
+    /// Whether the edge of a record, with `n` visits, may be taken.
     pub fn allow(&self, record: usize, n: u32) -> bool {
         !self.hopeless(n) && self.names(record)
     }
 
-    /// The edge without a record that has the largest prior of those that may be taken, and its prior.
+    /// Of the edges without a record that may be taken, the one with the largest prior, and its prior.
     pub fn next_unvisited(&self, root: &impl Node) -> Option<(u16, f32)> {
         if self.hopeless(0) {
             return None;

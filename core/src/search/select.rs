@@ -1,4 +1,4 @@
-//! The edge that a playout takes.
+//! Selection: the edge that a playout takes.
 
 use super::Search;
 use super::params::{CatchUp, Cpuct, Explored, Fpu};
@@ -12,9 +12,9 @@ use core::hint::select_unpredictable;
 /// An edge that a playout takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// One that has a record, and where.
+    /// An edge that has a record, at this place.
     Visited(usize),
-    /// One without: its place among the legal moves.
+    /// An edge without a record, at this index among the legal moves.
     Unvisited(u16),
 }
 
@@ -29,10 +29,10 @@ impl<R: Repository> Search<R> {
         if plies.is_multiple_of(2) { self.params.draw_score } else { -self.params.draw_score }
     }
 
-    /// The edge with the largest Q + U; of equals the one that was visited first, which has the larger prior. Edges
-    /// without a record are worth the same Q each: the one with the largest prior stands for all.
+    /// The edge with the largest Q + U; of equal ones the one that was visited first, which has the larger prior. Edges
+    /// without a record are worth the same Q each: the one with the largest prior stands for all of them.
     ///
-    /// `told`: what the edge that led here keeps of the node's value, in a graph.
+    /// `told`: in a graph, the value that the edge which led here keeps of this node.
     #[inline]
     pub(super) fn choose(&self, node: &impl Node, plies: usize, told: &Option<EdgeValue>) -> Option<Choice> {
         let (cpuct, fpu) = self.params_at(plies);
@@ -46,7 +46,7 @@ impl<R: Repository> Search<R> {
         let rules = if plies == 0 { self.root_rules(node) } else { None };
         let moves_left = self.params.moves_left.filter(|_| !by_weight);
         let moves_left = moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));
-        // All but the plain case is rare, and would cost a test at each edge.
+        // Everything but the plain case is rare, and would cost a test at each edge.
         let plain = rules.is_none() && moves_left.is_none() && draw_score == 0.0 && !by_weight;
         let seen = if plain {
             best_seen(node, |edge, value| value.wl() + puct::u(edge.p(), exploration, edge.n))
@@ -67,7 +67,7 @@ impl<R: Repository> Search<R> {
         };
         let (q, visited_policy) = match worth {
             Some(worth) => {
-                // The share of a root's priors, which may sum to more than 1.
+                // The sum of a root's priors, which may be more than 1.
                 let all = if plies == 0 { self.params.root_policy_sum.max(1.0) } else { 1.0 };
                 let visited_policy = (seen.visited_policy / all).min(1.0);
                 (self.held_against(node, worth, visited_policy).q(draw_score), visited_policy)
@@ -99,7 +99,7 @@ impl<R: Repository> Search<R> {
         choice.or_else(|| first_allowed(node, rules.as_ref()))
     }
 
-    /// What priors are multiplied by at a node that is worth so much to itself, where that is no plain mean of its
+    /// What priors are multiplied by at a node whose value to itself is `worth`, if that is not the plain mean of its
     /// visits.
     #[cold]
     #[inline(never)]
@@ -117,8 +117,8 @@ impl<R: Repository> Search<R> {
         exploration * self.params.deviation.map_or(1.0, factor)
     }
 
-    /// What a node is worth to itself. An edge that keeps up with the visits of its child may have been
-    /// [told](Search::revalue_edge) better than the node knows.
+    /// What a node is worth to itself. An edge that has all the visits of its child may have been
+    /// [told](Search::revalue_edge) a better value than the node knows.
     #[cold]
     #[inline(never)]
     fn worth_here(&self, node: &impl Node, told: &Option<EdgeValue>) -> Value {
@@ -129,14 +129,14 @@ impl<R: Repository> Search<R> {
     }
 }
 
-/// Where no score is a number no edge is the best, but the playout has to go on.
+/// If no score is a number, no edge is the best, but the playout has to go on.
 #[cold]
 fn first_allowed(node: &impl Node, rules: Option<&RootRules<'_>>) -> Option<Choice> {
     let allowed = |(at, visit): (usize, Visit)| rules.is_none_or(|rules| rules.allow(at, visit.n));
     node.visits().enumerate().position(allowed).map(Choice::Visited)
 }
 
-/// As [`best_seen`], among the root moves that may be searched.
+/// Like [`best_seen`], but only among the root moves that may be searched.
 fn best_allowed(root: &impl Node, rules: &RootRules<'_>, score: impl Fn(&Seen, EdgeValue) -> f32) -> BestSeen {
     let mut best = best_seen(root, &score);
     (best.score, best.at) = (f32::NEG_INFINITY, None);
@@ -150,7 +150,7 @@ fn best_allowed(root: &impl Node, rules: &RootRules<'_>, score: impl Fn(&Seen, E
     best
 }
 
-/// What each visit of an edge weighs: see [`Explored::Weights`].
+/// The weight of each visit of an edge: see [`Explored::Weights`].
 fn weight_of_visit(value: EdgeValue) -> f32 {
     value.m() / Value::WEIGHT_ONE
 }
@@ -161,12 +161,12 @@ struct BestSeen {
     at: Option<usize>,
     /// Sum of their priors.
     visited_policy: f32,
-    /// There are records without a value: their first visit is in flight.
+    /// True if there are records without a value: their first visit is in flight.
     waiting: bool,
 }
 
 /// This loop is where gathering spends its time. It stays a function of its own, so that its sum and its best stay in
-/// registers. Which edge is better can't be foretold, so there is no branch for it.
+/// registers. Which edge is better can't be predicted, so there is no branch for it.
 #[inline(never)]
 fn best_seen(node: &impl Node, score_of: impl Fn(&Seen, EdgeValue) -> f32) -> BestSeen {
     const NOWHERE: usize = usize::MAX;

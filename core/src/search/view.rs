@@ -4,24 +4,25 @@ use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
 use core::fmt;
 
-/// A node to look at.
+/// A node, as a view.
 pub struct NodeView<'a, R> {
     repository: &'a R,
     key: Key,
 }
 
-/// An edge as it was when it was looked at. What is behind it is asked for when it is wanted, and is as it is then.
+/// An edge as it was at the time of the look. What is behind it is read only when it is asked for, and is as it is
+/// then.
 pub struct EdgeView<'a, R> {
     repository: &'a R,
-    /// The node that it leads from, and the place of its record there.
+    /// The node that the edge leads from, and the place of its record there.
     from: (Key, usize),
     child: Option<Key>,
-    /// The move, once it was visited.
+    /// The edge's move, if it was visited.
     pub mv: Option<Move>,
-    /// Its place among the legal moves, until the move is known.
+    /// The index among the legal moves, as long as the move is not known.
     pub index: Option<usize>,
-    /// The prior, in `[0, 1]`. Once the move is proven to lose it is next to nothing, so that no visits are drawn to it
-    /// (as in Lc0).
+    /// The prior, in `[0, 1]`. Once the move is proven to lose, it is nearly 0, so that no visits are drawn to it (as
+    /// in Lc0).
     pub p: f32,
     visit: Option<Visit>,
 }
@@ -67,12 +68,12 @@ impl<'a, R: Repository> NodeView<'a, R> {
         part(&self.repository.lock(self.key))
     }
 
-    /// What the repository finds the node by.
+    /// The key by which the repository finds the node.
     pub fn key(&self) -> Key {
         self.key
     }
 
-    /// The repository that has the node, to be looked at: see [`Search::repository`](super::Search::repository).
+    /// The repository that has the node, to be inspected: see [`Search::repository`](super::Search::repository).
     pub fn repository(&self) -> &'a R {
         self.repository
     }
@@ -87,9 +88,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.read(Node::mean)
     }
 
-    /// What the evaluator said of the node itself: what is left of its sums without its edges' visits. `None` before
-    /// the node is expanded, where the game ended or the result is certain, and where it
-    /// [is regrown](Self::is_regrown).
+    /// The evaluator's value of the node itself: what is left of its sums without its edges' visits. `None` before the
+    /// node is expanded, if the game ended there or the result is certain, and if it [is regrown](Self::is_regrown).
     pub fn own_value(&self) -> Option<Value> {
         self.read(|node| {
             let is_known = node.is_expanded() && node.ending().is_none() && !node.is_regrown();
@@ -103,14 +103,14 @@ impl<'a, R: Repository> NodeView<'a, R> {
         self.read(Node::ending)
     }
 
-    /// What is proven, from the side to move. A root's stay open while the game goes on: see
+    /// What is proven, from the side to move. A root's bounds stay open while the game goes on: see
     /// [`Search::proven`](super::Search::proven).
     pub fn bounds(&self) -> Bounds {
         self.read(Node::bounds)
     }
 
-    /// True if some visits of this node are kept nowhere below it: it was folded and not restored, a line ended at it
-    /// because the path could not get longer, or there was no room for a leaf.
+    /// True if some visits of this node are not counted in any node or edge below it: the node was folded and not
+    /// restored, a line ended at it because the path could not get longer, or there was no room for a leaf.
     pub fn is_regrown(&self) -> bool {
         self.read(Node::is_regrown)
     }
@@ -136,12 +136,13 @@ impl<'a, R: Repository> NodeView<'a, R> {
     }
 
     /// The edges: those with a record in the order of their first visits, then the others in the order of the game's
-    /// list. One that is visited for the first time meanwhile may be in neither part: see [`NodeView::of_all_edges`].
+    /// list. An edge that is visited for the first time meanwhile may be in neither part: see
+    /// [`NodeView::of_all_edges`].
     pub fn edges(&self) -> impl Iterator<Item = EdgeView<'a, R>> + Clone + use<'a, R> {
         self.visited().chain(self.unvisited())
     }
 
-    /// What `look` makes of the edges when all of them were there: it looks again where one was visited for the first
+    /// Returns what `look` returns when it saw all edges: `look` is called again if an edge was visited for the first
     /// time meanwhile.
     pub fn of_all_edges<T>(&self, mut look: impl FnMut() -> T) -> T {
         loop {
@@ -191,12 +192,12 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit.is_some_and(|visit| visit.value.is_some())
     }
 
-    /// True if the edge is the one with this move, which stands at `index` among the legal ones.
+    /// True if this is the edge of move `mv`, whose index among the legal moves is `index`.
     pub fn is(&self, mv: Move, index: usize) -> bool {
         self.mv == Some(mv) || self.index == Some(index)
     }
 
-    /// Visits along the edge, those in flight included.
+    /// Visits along the edge, including those in flight.
     pub fn n(&self) -> u32 {
         self.visit.map_or(0, |v| v.n)
     }
@@ -206,7 +207,7 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit.map_or(0, |v| v.completed())
     }
 
-    /// The value for the side that makes the move with draws worth `draw_score`, once a visit has come back.
+    /// The value to the side that makes the move, with draws worth `draw_score`, once a visit has come back.
     pub fn q(&self, draw_score: f32) -> Option<f32> {
         self.visit?.value.map(|value| value.q(draw_score))
     }
@@ -216,17 +217,17 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit?.value.map(|value| value.m())
     }
 
-    /// The value for the side that makes the move; moves left as at the child.
+    /// The value to the side that makes the move; the moves left are the child's.
     pub fn value(&self) -> Option<Value> {
         self.visit?.value.map(|value| Value { wl: value.wl(), d: value.d(), m: value.m() })
     }
 
-    /// A part of the child, if it is still in the tree, and still this edge's: a leaf that was lost, or joined to
-    /// another node, leaves its place to the next one.
+    /// Reads a part of the child, if the child is still in the tree, and still this edge's: a leaf that was lost, or
+    /// joined to another node, leaves its slot to another node.
     fn of_child<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> Option<T> {
         let (from, at) = self.from;
         let key = self.child?;
-        // As long as it is locked nobody takes the child away.
+        // While the parent is locked, nobody takes the child away.
         let parent = self.repository.lock(from);
         let is_there = at < parent.visited_count() && parent.child(at) == Some(key);
         is_there.then(|| part(&self.repository.lock(key)))
@@ -238,7 +239,7 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.child.map(|key| NodeView { repository: self.repository, key })
     }
 
-    /// [`EdgeView::bounds`] and [`EdgeView::ending`] of one moment.
+    /// [`EdgeView::bounds`] and [`EdgeView::ending`], read at the same moment.
     pub(crate) fn result(&self) -> (Bounds, Option<Ending>) {
         self.of_child(|child| (child.bounds().flipped(), child.ending())).unwrap_or((Bounds::OPEN, None))
     }

@@ -1,4 +1,4 @@
-//! What a node is worth to those that lead to it, and to its own moves.
+//! What a node is worth to its parents, and to its own moves.
 
 use super::{NodeView, Search};
 use crate::approx;
@@ -13,13 +13,14 @@ impl<R: Repository> Search<R> {
         self.worth(&self.repository.lock(node.key()))
     }
 
-    /// As [`Search::passed_on`], of a node that is locked.
+    /// Like [`Search::passed_on`], for a node that is locked.
     #[inline(always)]
     pub(super) fn worth(&self, node: &impl Node) -> Value {
         if self.counts_alike { node.mean() } else { self.weighed(node) }
     }
 
-    /// What unvisited moves of a node are held against, which is worth so much.
+    /// The value that a node's unvisited moves are compared with. `worth` is what the node is worth, and
+    /// `visited_policy` the sum of its visited priors.
     #[cold]
     #[inline(never)]
     pub(super) fn held_against(&self, node: &impl Node, worth: Value, visited_policy: f32) -> Value {
@@ -51,7 +52,7 @@ impl<R: Repository> Search<R> {
     }
 }
 
-/// The visits that are kept nowhere below, the node's own evaluation among them, and their mean.
+/// The visits that are not counted below the node, including the node's own evaluation, and their mean.
 pub(super) fn own(node: &impl Node) -> (u32, Value) {
     let nothing_below = (node.n(), node.sums());
     let (n, sums) = node.visits().filter(|visit| visit.value.is_some()).fold(nothing_below, |(n, sums), visit| {
@@ -64,7 +65,7 @@ fn branch(visit: Visit) -> Option<Branch> {
     Some(Branch { n: visit.completed() as f32, q: visit.value?.wl(), p: visit.p() })
 }
 
-/// Values with their weights.
+/// A sum of values with weights.
 #[derive(Default)]
 struct Sum {
     weight: f32,

@@ -1,10 +1,10 @@
-//! A time to stop at.
+//! A limit by time.
 
 use super::{Hints, Progress, Reason, Stopper};
 use crate::time::{Budget, sane_ms};
 
-/// Stops when the time is used, but lets one playout happen, or in a hurry none where the reused tree has an answer. An
-/// unsettled search may go on for an extension.
+/// Stops when the time is used up, but not before one playout is done; in a hurry it needs none if the reused tree has
+/// an answer. An unsettled search may go on for an extension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLimit {
     ms: f64,
@@ -13,17 +13,18 @@ pub struct TimeLimit {
     in_hurry: bool,
 }
 
-/// How long an answer waits for the first playout of a move when its time is used. A reused tree has an answer ready,
-/// and an evaluator that hangs must not cost the game.
+/// How long to wait for the first playout of a move once its time is used up. A reused tree has an answer ready, and an
+/// evaluator that hangs must not cost the game.
 const PATIENCE_MS: f64 = 100.0;
 
 impl TimeLimit {
-    /// Stop `ms` milliseconds after the move's clock started. A budget comes with its overhead already taken off.
+    /// Stop `ms` milliseconds after the move's clock started. The overhead has to be taken off already, as it is in a
+    /// budget.
     pub fn new(ms: f64) -> Self {
         Self { ms: sane_ms(ms), extension_ms: 0.0, floor_ms: 0.0, in_hurry: false }
     }
 
-    /// What a time manager gives a move.
+    /// The limit that a time manager's budget sets.
     pub fn of(budget: &Budget) -> Self {
         Self {
             extension_ms: sane_ms(budget.extension_ms),
@@ -33,12 +34,12 @@ impl TimeLimit {
         }
     }
 
-    /// `go movetime`: the move must be out after `ms`, and takes `overhead_ms` to get there.
+    /// `go movetime`: the move must be out after `ms` milliseconds, and takes `overhead_ms` of them to get there.
     pub fn movetime(ms: f64, overhead_ms: f64) -> Self {
         Self::new(ms - overhead_ms.max(0.0))
     }
 
-    /// Both: each of the times is the earlier of the two.
+    /// Both limits together: each of their times is the earlier of the two.
     pub fn earlier(self, other: Self) -> Self {
         let ms = self.ms.min(other.ms);
         let last = (self.ms + self.extension_ms).min(other.ms + other.extension_ms);
@@ -46,12 +47,12 @@ impl TimeLimit {
         Self { ms, extension_ms: last - ms, floor_ms, in_hurry: self.in_hurry || other.in_hurry }
     }
 
-    /// Milliseconds after the move's clock started.
+    /// When to stop, in milliseconds after the move's clock started.
     pub fn ms(&self) -> f64 {
         self.ms
     }
 
-    /// The same for a search that is unsettled.
+    /// When to stop a search that is unsettled, in milliseconds after the move's clock started.
     pub fn extended_ms(&self) -> f64 {
         self.ms + self.extension_ms
     }

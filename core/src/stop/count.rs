@@ -1,8 +1,8 @@
-//! Limits by count: visits of the root, playouts of this move, nodes that the tree holds.
+//! Limits by count: visits of the root, playouts for this move, nodes that the tree holds.
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// Stops when the root has this many visits, those that the reused tree brought along among them. It is what `go nodes`
+/// Stops when the root has this many visits, including those that the reused tree brought along. It is what `go nodes`
 /// asks for, and Lc0's visits stopper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VisitLimit(pub u64);
@@ -11,8 +11,8 @@ pub struct VisitLimit(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayoutLimit(pub u64);
 
-/// Stops when the tree holds this many nodes. For a host whose tree must leave room for something else; a tree that
-/// folds what it least needs before that goes on for ever.
+/// Stops when the tree holds this many nodes. This is for a host whose tree must leave room for something else. A tree
+/// that recycles before it is that large goes on for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeLimit(pub u64);
 
@@ -32,7 +32,7 @@ impl Stopper for PlayoutLimit {
 
 impl Stopper for NodeLimit {
     fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
-        // How many playouts are left is not known: not every one adds a node.
+        // How many playouts are left is not known, because not every playout adds a node.
         (progress.nodes >= self.0).then_some(Reason::Nodes)
     }
 }

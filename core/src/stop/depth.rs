@@ -2,27 +2,27 @@
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// A search that has made so many times the playouts of its last ply of depth gets no deeper: one ply takes some three
-/// to thirty times as many as the one before.
+/// A search that has made this many times the playouts that its last ply of depth was reached with gets no deeper: one
+/// ply takes some three to thirty times as many as the one before.
 const STALLED: u64 = 1000;
 
-/// But no search of fewer playouts.
+/// A search of fewer playouts than this is never said to get no deeper.
 const STALLED_PLAYOUTS: u64 = 100_000;
 
-/// Stops when the playouts reach a number of plies on average. That is no depth of an alpha-beta search: it grows with
-/// the logarithm of the nodes, as long as there is anything to look into. Where nearly every playout ends the game at
-/// once, as in a draw by rule 50 that nobody can do better than, it does not: the search stops, too, when that has gone
-/// on for long.
+/// Stops when the playouts reach a number of plies on average. That is not the depth of an alpha-beta search: it grows
+/// with the logarithm of the nodes, as long as there is anything to look into. It does not grow if nearly every playout
+/// ends the game at once, as in a draw by rule 50 that nobody can avoid with profit: when that has gone on for long,
+/// the search stops, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthLimit {
     plies: u32,
     deepest: u32,
-    /// Playouts when that depth was reached.
+    /// How many playouts there were when that depth was reached.
     reached_at: u64,
 }
 
 impl DepthLimit {
-    /// A mean depth of so many plies.
+    /// Stops at a mean depth of `plies` plies.
     pub const fn new(plies: u32) -> Self {
         Self { plies, deepest: 0, reached_at: 0 }
     }

@@ -5,22 +5,22 @@ use crate::list;
 use crate::search::MAX_ROOT_MOVES;
 use heapless::Vec;
 
-/// Stops when the distribution of the root's visits changed less than this much for each new node.
+/// Stops when the distribution of the root's visits changes by less than this for each new node.
 ///
-/// The change is the Kullback-Leibler divergence from the distribution at the last look to the one of now. Lc0's
-/// `MinimumKLDGainPerNode` and `KLDGainAverageInterval`. It never stops a search with more than [`MAX_ROOT_MOVES`]
-/// moves at the root: of those that it has no room for it would not see a change.
+/// The change is the Kullback-Leibler divergence from the distribution at the last look to the present one. (Lc0's
+/// `MinimumKLDGainPerNode` and `KLDGainAverageInterval`.) It never stops a search with more than [`MAX_ROOT_MOVES`]
+/// moves at the root: it has no room for more, and would not see their changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KldGain {
     least_per_node: f64,
     interval: u64,
-    /// Visits of the moves at the last look, and their number as the tree counts it.
+    /// Visits of the moves at the last look.
     last: Vec<u32, MAX_ROOT_MOVES>,
     last_total: u64,
 }
 
 impl KldGain {
-    /// Looks after every `interval` new nodes. A least gain of 0, a negative one or NaN: no such limit.
+    /// Looks after every `interval` new nodes. Returns `None` (no such limit) if `least_per_node` is not above 0.
     pub fn new(least_per_node: f64, interval: u64) -> Option<Self> {
         (least_per_node > 0.0).then(|| Self {
             least_per_node,
@@ -30,7 +30,7 @@ impl KldGain {
         })
     }
 
-    /// Σ o·ln(o/p) over the moves that had visits, o and p the parts of the visits then and now.
+    /// Σ o·ln(o/p) over the moves that had visits, where o and p are their shares of the visits then and now.
     fn gain(&self, visits: &[u32], total: u64) -> f64 {
         let pairs = self.last.iter().zip(visits).filter(|(then, _)| **then > 0);
         let terms = pairs.map(|(&then, &now)| {
@@ -44,7 +44,7 @@ impl KldGain {
 
 impl Stopper for KldGain {
     fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
-        // The root's own evaluation is no visit of a move.
+        // The root's own evaluation is not a visit of a move.
         let total = progress.visits.saturating_sub(1);
         let new = total.saturating_sub(self.last_total);
         if new < self.interval || progress.root_visits.len() > MAX_ROOT_MOVES {

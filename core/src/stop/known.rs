@@ -2,11 +2,11 @@
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// Stops where there is one legal move.
+/// Stops if there is only one legal move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnlyMove;
 
-/// Stops when a move is known to win, or all others are known to lose.
+/// Stops when a move is known to win, or when all others are known to lose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KnownBest;
 
@@ -19,7 +19,8 @@ impl Stopper for OnlyMove {
 impl Stopper for KnownBest {
     fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
         let root = &progress.root;
-        // Without hope the last move is not taken before it is known to lose: the search may still find a defence.
+        // If no move has hope, the last one is not taken before it is known to lose: the search may still find a
+        // defence.
         let others = root.losing + u32::from(root.hope);
         (root.winning || (root.moves > 0 && root.moves <= others)).then_some(Reason::KnownBest)
     }

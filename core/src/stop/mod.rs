@@ -1,11 +1,11 @@
 //! When to stop.
 //!
 //! Each limit is a small type that answers one question about the [`Progress`] of a search. [`Limits`] asks those that
-//! a `go` command has set, in a fixed order, and the first that says so stops the search. On the way each lowers the
-//! [`Hints`]: how much is left at most. Smart pruning lives on them, and the choice at the root can pass over a move
-//! that can no longer catch up with the best.
+//! a `go` command has set, in a fixed order, and the first one that is reached stops the search. On the way each limit
+//! lowers the [`Hints`]: how much is left at most. Smart pruning depends on them, and the choice at the root can pass
+//! over a move that can no longer catch up with the best.
 //!
-//! Nothing is asked before the root has a visit: until then there is no move to answer with.
+//! No limit is asked before the root has a visit: until then there is no move to answer with.
 
 pub mod clock;
 pub mod count;
@@ -30,19 +30,19 @@ use crate::search::{MAX_VISITS, Search};
 use crate::stats::Counts;
 use core::fmt;
 
-/// What a search knows of itself when it is asked whether to go on.
+/// What a search reports about itself when it is asked whether to go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress<'a> {
     /// Milliseconds since the move's clock started.
     pub elapsed_ms: f64,
-    /// Visits of the root: what the reused tree brought along, and the playouts of this move but those that restored
-    /// what a full tree had folded.
+    /// Visits of the root: those that the reused tree brought along, and the playouts for this move, except for those
+    /// that restored what a full tree had folded.
     pub visits: u64,
-    /// Playouts of this move.
+    /// Playouts for this move.
     pub playouts: u64,
     /// Nodes that the tree holds.
     pub nodes: u64,
-    /// Batches that this move's playouts came in.
+    /// Batches in which the playouts for this move came.
     pub batches: u64,
     /// Mean depth of the playouts, in whole plies, the root included.
     pub mean_depth: u32,
@@ -50,18 +50,18 @@ pub struct Progress<'a> {
     pub mate_in: Option<u32>,
     /// The moves at the root.
     pub root: Root,
-    /// Visits of each of them, in the same order for the whole search. Only the KLD gain asks for it.
+    /// Visits of each root move, in the same order for the whole search. Only the KLD gain needs them.
     pub root_visits: &'a [u32],
-    /// The time manager finds that the search deserves more than its budget.
+    /// True if the time manager finds that the search deserves more than its budget.
     pub unsettled: bool,
 }
 
 impl Progress<'_> {
-    /// What `search` has come to `elapsed_ms` milliseconds after the move's clock started. `counts` are those of this
-    /// move: [`Search::counts`] where [`Search::run`] does the playouts, the host's own where threads do.
+    /// The progress of `search` at `elapsed_ms` milliseconds after the move's clock started. `counts` are those of this
+    /// move: [`Search::counts`] if [`Search::run`] does the playouts, the host's own if threads do.
     ///
-    /// What a search does not know is left to its caller: `root_visits`, for which it has no room (only a [`KldGain`]
-    /// asks for them), and `unsettled`, which is the time manager's
+    /// What a search does not know is left for its caller to set: `root_visits`, for which it has no room (only a
+    /// [`KldGain`] needs them), and `unsettled`, which the time manager knows
     /// ([`Manager::on_leader`](crate::time::Manager::on_leader)).
     pub fn of<R: Repository>(search: &Search<R>, counts: &Counts, elapsed_ms: f64) -> Self {
         Self {
@@ -87,7 +87,7 @@ pub enum Reason {
     NoMoves,
     /// The root has [`MAX_VISITS`].
     Full,
-    /// The time is used.
+    /// The time is used up.
     Time,
     /// The root has as many visits as asked for.
     Visits,
@@ -99,7 +99,7 @@ pub enum Reason {
     Depth,
     /// The mean depth will not be reached: the tree gets no deeper.
     NoDeeper,
-    /// A mate is found that is short enough.
+    /// A mate that is short enough was found.
     Mate,
     /// More nodes no longer change where the visits go.
     KldGain,
@@ -107,7 +107,7 @@ pub enum Reason {
     OnlyMove,
     /// A move is known to win, or all others to lose.
     KnownBest,
-    /// No other move can get as many visits as the most visited in what is left.
+    /// What is left is too little for any other move to get as many visits as the most visited one has.
     Decided,
 }
 
@@ -131,24 +131,24 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What is left of a time that nobody limits.
+/// What is left of the time if nobody limits it.
 const UNTIMED_MS: f64 = 1e11;
 
-/// How much is left at most. Limits only ever lower it.
+/// How much is left of a search at most. Limits only ever lower it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hints {
-    /// Milliseconds.
+    /// Milliseconds that are left.
     pub remaining_ms: f64,
-    /// Playouts.
+    /// Playouts that are left.
     pub remaining_playouts: u64,
-    /// Speed of the search, playouts per second, where a time manager follows it.
+    /// Speed of the search in playouts per second, if a time manager measures it.
     pub nps: Option<f64>,
     /// Milliseconds since the move's start before which smart pruning does not end it.
     pub floor_ms: f64,
 }
 
 impl Hints {
-    /// Nothing is limited yet. The numbers are Lc0's: about three years, and four thousand million playouts.
+    /// Nothing is limited yet. The numbers are Lc0's: about three years, and four billion playouts.
     pub fn new(nps: Option<f64>) -> Self {
         Self { remaining_ms: UNTIMED_MS, remaining_playouts: MAX_VISITS.into(), nps, floor_ms: 0.0 }
     }
@@ -168,34 +168,34 @@ impl Hints {
 
 /// One reason to stop a search.
 pub trait Stopper {
-    /// Whether this limit is reached. Lowers the hints to what it leaves.
+    /// Returns a reason if this limit is reached. Lowers the hints to what the limit leaves.
     fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason>;
 }
 
-/// No limit, never reached.
+/// `None` is no limit, and never reached.
 impl<S: Stopper> Stopper for Option<S> {
     fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
         self.as_mut().and_then(|stopper| stopper.check(progress, hints))
     }
 }
 
-/// The limits of one search. The default has none: it runs until it is told to stop.
+/// The limits of one search. By default there is none: the search runs until it is told to stop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// A time to stop at: the budget of a time manager, or `go movetime`. Where there are both, the earlier one.
+    /// A time to stop at: the budget of a time manager, or `go movetime`. If there are both, the earlier one.
     pub time: Option<TimeLimit>,
-    /// `go nodes` where it counts playouts.
+    /// `go nodes`, if it counts playouts.
     pub playouts: Option<PlayoutLimit>,
     /// `go nodes`.
     pub visits: Option<VisitLimit>,
-    /// Room in the tree's memory.
+    /// A limit to the nodes in the tree's memory.
     pub nodes: Option<NodeLimit>,
     /// `go depth`.
     pub depth: Option<DepthLimit>,
     /// `go mate`.
     pub mate: Option<MateLimit>,
-    // Those below are not for `go infinite`, `ponder` or `mate`: these want the whole search.
-    /// Stop where there is nothing to choose.
+    // The limits below are not for `go infinite`, `ponder` or `mate`, which want the whole search.
+    /// Stop if there is nothing to choose.
     pub only_move: Option<OnlyMove>,
     /// Stop once the best move is proven.
     pub known_best: Option<KnownBest>,
@@ -205,13 +205,14 @@ pub struct Limits {
     pub pruning: Option<SmartPruning>,
 }
 
-/// What the limits say.
+/// What the limits decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Decision {
     /// Why to stop now; `None`: go on.
     pub stop: Option<Reason>,
-    /// Playouts that may still come, at least 1: a root move that lacks more visits than that can't become the best.
+    /// How many playouts may still come, at least 1: a root move that is behind by more visits than that can't become
+    /// the best.
     pub remaining_playouts: u64,
 }
 
@@ -225,7 +226,8 @@ impl Limits {
     }
 
     fn first_reached(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
-        // Smart pruning comes last, for it reads what the others have left. The order of the rest is Lc0's.
+        // Smart pruning comes last, because it reads the hints that the others have lowered. The order of the rest is
+        // Lc0's.
         self.time
             .check(progress, hints)
             .or_else(|| self.nodes.check(progress, hints))
@@ -240,7 +242,7 @@ impl Limits {
     }
 }
 
-/// Whether no playout can follow, whatever is limited.
+/// Returns a reason if no playout can follow, whatever is limited.
 fn over(progress: &Progress<'_>) -> Option<Reason> {
     match () {
         () if progress.root.stuck => Some(Reason::NoMoves),

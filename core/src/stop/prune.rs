@@ -2,14 +2,14 @@
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// Stops when the moves behind the most visited can't catch up in what is left.
+/// Stops when the moves behind the most visited one can't catch up in what is left.
 ///
 /// The rule is that of Lc0's `SmartPruningFactor`: `R < N₁ − N₂`, where R is the smaller of the seconds that are left
-/// times the playouts per second and of the playouts that are left, divided by the factor, and N₁ and N₂ are the
-/// largest two visits. As there, the first 200 ms after a move's first playout say nothing of the speed and never end a
-/// search. Where no time is limited the speed does not matter: then it is the first 300 playouts, so that the same
-/// limits make the same search every time (Lc0 waits for 200 ms there, too). What Lc0 decides with it too, the only and
-/// the known best move, are [limits of their own](super::known).
+/// times the playouts per second and of the playouts that are left, divided by the factor, and N₁ and N₂ are the visits
+/// of the two most visited moves. As there, the first 200 ms after a move's first playout say nothing of the speed and
+/// never end a search. If no time is limited, the speed does not matter: then the first 300 playouts never end a
+/// search, so that the same limits make the same search every time (Lc0 waits for 200 ms in that case, too). Two things
+/// that Lc0 also decides here, the only move and the known best move, are [limits of their own](super::known).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmartPruning {
     factor: f64,
@@ -21,24 +21,24 @@ pub struct SmartPruning {
 
 /// The speed is not trusted sooner than this after the first playout.
 const WARMUP_MS: f64 = 200.0;
-/// Playouts added to those that were counted, against an estimate of the speed that is too low. Where no time is
-/// limited, so many have to be done before anything is pruned.
+/// Added to the playouts that were counted, against an estimate of the speed that is too low. If no time is limited,
+/// this many have to be done before anything is pruned.
 const TOLERANCE_PLAYOUTS: u64 = 300;
 
 impl SmartPruning {
-    /// Prunes with this factor: 1 expects the speed as measured to last, more prunes earlier. 0, a negative number or
-    /// NaN: no pruning.
+    /// Prunes with this factor: 1 expects the speed as measured to last, more prunes earlier. With 0, a negative number
+    /// or NaN there is no pruning (`None`).
     pub fn new(factor: f64) -> Option<Self> {
         (factor > 0.0).then_some(Self { factor, least_batches: 0, started_ms: None })
     }
 
-    /// Not before so many batches: Lc0's `SmartPruningMinimumBatches`.
+    /// Does not prune before this many batches: Lc0's `SmartPruningMinimumBatches`.
     pub fn after_batches(self, least_batches: u64) -> Self {
         Self { least_batches, ..self }
     }
 
-    /// Playouts that can still come, once the speed is known. Where no time is limited it does not depend on the speed,
-    /// and so not on the clock: the same playouts are the same search.
+    /// How many playouts can still come; `None` as long as the speed is not known. If no time is limited, the number
+    /// does not depend on the speed, and so not on the clock: the same playouts are the same search.
     fn remaining_playouts(&mut self, progress: &Progress<'_>, hints: &Hints) -> Option<u64> {
         if progress.playouts == 0 {
             return None;
@@ -54,7 +54,7 @@ impl SmartPruning {
         let measured = || ((progress.playouts + TOLERANCE_PLAYOUTS) as f64 / elapsed_ms * 1000.0).max(1.0);
         let nps = hints.nps.unwrap_or_else(measured);
         let in_time = hints.remaining_ms / 1000.0 * nps / self.factor;
-        // Time that is over leaves a negative number, which becomes 0.
+        // If the time is over, the number is negative, and becomes 0.
         Some(in_time.min(in_count) as u64)
     }
 }

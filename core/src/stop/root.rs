@@ -22,14 +22,14 @@ pub enum Outcome {
 pub struct RootEdge {
     /// Finished visits.
     pub visits: u64,
-    /// Q for the side that plays it, draw score included, in [−1, 1]. Means nothing without a visit.
+    /// Q to the side that plays it, draw score included, in [−1, 1]. Meaningless without a visit.
     pub q: f32,
     /// What is proven about it, for the side that plays it. Counts only with a visit.
     pub outcome: Outcome,
 }
 
 impl Outcome {
-    /// What is proven of a move by its edge.
+    /// What an edge proves of its move.
     pub fn of<R: Repository>(edge: &EdgeView<'_, R>) -> Self {
         let (bounds, ending) = edge.result();
         match (ending, bounds.lower, bounds.upper) {
@@ -42,7 +42,7 @@ impl Outcome {
 }
 
 impl RootEdge {
-    /// An edge of a search's root. One that may not be searched counts as one without a visit.
+    /// Describes an edge of a search's root. An edge that may not be searched counts as one without a visit.
     pub fn of<R: Repository>(search: &Search<R>, edge: &EdgeView<'_, R>) -> Self {
         if !search.may_play(edge) {
             return Self::default();
@@ -52,15 +52,15 @@ impl RootEdge {
     }
 }
 
-/// A summary of all legal moves at the root. Those that `searchmoves` leaves out should count as moves without a visit:
-/// what is known of them from before ends no search of others.
+/// A summary of all legal moves at the root. Moves that `searchmoves` leaves out should count as moves without a visit:
+/// what is known of them from before must not end a search of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Root {
-    /// Legal moves.
+    /// Number of legal moves.
     pub moves: u32,
-    /// No move can be searched: the game has ended, or all its moves are left out ([`Search::set_root_moves`]).
+    /// True if no move can be searched: the game has ended, or all its moves are left out ([`Search::set_root_moves`]).
     pub stuck: bool,
-    /// Moves that are known to lose.
+    /// Number of moves that are known to lose.
     pub losing: u32,
     /// Whether a move is known to win.
     pub winning: bool,
@@ -68,13 +68,13 @@ pub struct Root {
     pub hope: bool,
     /// Visits of the most visited move.
     pub most_visits: u64,
-    /// Visits of the next one.
+    /// Visits of the second most visited move.
     pub second_visits: u64,
-    /// Which of the edges is the most visited, by their order; the first of several.
+    /// Which of the edges is the most visited, by its place in their order; of equal ones the first.
     pub most_visited: u32,
-    /// Its Q.
+    /// Q of the most visited move.
     pub most_visited_q: f32,
-    /// Q of the next one.
+    /// Q of the second most visited move.
     pub second_q: f32,
 }
 
@@ -114,8 +114,8 @@ impl Root {
         self
     }
 
-    /// The most visited move, for the time manager; none without a visit. The edges must have kept their order since
-    /// the search began.
+    /// The most visited move, for the time manager; `None` if no move has a visit. The edges must have kept their order
+    /// since the search began.
     pub fn leader(&self) -> Option<Leader> {
         let contested = self.second_visits > 0 && self.second_q > self.most_visited_q;
         (self.most_visits > 0).then_some(Leader { mv: self.most_visited, q: self.most_visited_q, contested })

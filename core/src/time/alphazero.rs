@@ -1,11 +1,11 @@
-//! The time manager `alphazero`: a fixed part of the clock for every move.
+//! The time manager `alphazero`: gives every move a fixed part of the clock.
 //!
-//! Source: Lc0's manager of that name, after the games of the AlphaZero paper. Increment and moves to go don't count.
+//! Source: Lc0's manager of that name, after the games of the AlphaZero paper. Increment and moves to go are ignored.
 
 use super::{Clock, sane_ms};
 use crate::range::{OutOfRange, Range, check_all};
 
-/// The parameters, under their names in `--time-manager=alphazero(…)`.
+/// The parameters, with their names in `--time-manager=alphazero(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AlphaZeroParams {
     /// `alphazero-time-pct`: part of the clock for each move, in percent. In [0, 100].
@@ -22,26 +22,26 @@ impl AlphaZeroParams {
     /// Checks every parameter against its range.
     ///
     /// # Errors
-    /// The parameter that is out of its range, or not a number.
+    /// The name of the parameter that is out of its range, or not a number.
     pub fn check(&self) -> Result<(), OutOfRange> {
         check_all(&[("alphazero-time-pct", self.time_pct, Range::FromZeroTo(100.0, "in [0, 100]"))])
     }
 }
 
-/// A manager that learns nothing.
+/// A time manager that learns nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AlphaZero {
     params: AlphaZeroParams,
 }
 
-/// A move's budget and the numbers on the way to it, in milliseconds. Whole where Lc0's are.
+/// A move's budget and the numbers on the way to it, in milliseconds. They are whole numbers where Lc0's are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AlphaZeroBudget {
-    /// The clock less the overhead; negative where that is more.
+    /// The clock less the overhead; negative if the overhead is larger.
     pub available_ms: f64,
-    /// Part of it for this move.
+    /// The part of `available_ms` that is given to this move.
     pub part: f64,
-    /// The budget; negative with `available_ms`.
+    /// The budget; negative if `available_ms` is.
     pub budget_ms: f64,
 }
 
@@ -53,7 +53,7 @@ impl AlphaZeroBudget {
 }
 
 impl AlphaZero {
-    /// A manager with these parameters.
+    /// A time manager with these parameters.
     ///
     /// # Errors
     /// A parameter that is out of its range.
@@ -62,7 +62,7 @@ impl AlphaZero {
         Ok(Self { params })
     }
 
-    /// The budget for a move.
+    /// The budget of a move.
     pub fn budget(&self, clock: &Clock) -> AlphaZeroBudget {
         let available_ms = sane_ms(clock.base_ms) - sane_ms(clock.overhead_ms);
         let part = self.params.time_pct / 100.0;

@@ -1,4 +1,4 @@
-//! The exponential decay: how a guess forgets.
+//! Exponential decay: how a guess forgets.
 
 /// Moves `from` towards `to`: half of the way once `value` equals `step`, three quarters at twice the step, and so on.
 ///

@@ -1,15 +1,15 @@
-//! How late moves are, measured: what the GUI's clock charges beyond our own time, and by how much a search ends after
+//! Measures how late moves are: what the GUI's clock charges beyond our own time, and by how much a search ends after
 //! its limit.
 
 use super::{Clock, LEAST_OVERHEAD_MS, sane_ms};
 
-/// The worst that was seen, which fades as moves go by without it.
+/// The worst value that was seen, which fades as moves without it go by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Worst {
     ms: f64,
 }
 
-/// After ten moves the worst case counts half.
+/// The factor by which it fades with each move: after ten moves the worst case counts half.
 const FADES_TO: f64 = 0.933;
 
 impl Worst {
@@ -18,7 +18,7 @@ impl Worst {
     }
 }
 
-/// The mean of some of the last moves, which begins at 0 and takes a few moves to believe in anything else.
+/// A mean over some of the last moves. It begins at 0, and needs a few moves to move away from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mean {
     ms: f64,
@@ -26,7 +26,7 @@ struct Mean {
     weight: f64,
 }
 
-/// Weight of the 0 that a mean begins with, in moves.
+/// Weight of the initial 0, in moves.
 const DOUBT: f64 = 5.0;
 
 impl Mean {
@@ -36,20 +36,21 @@ impl Mean {
     }
 }
 
-/// An evaluator may stall that long even if it never has: a driver that waits, a frequency that drops, a full disk.
+/// An evaluator may stall for this long even if it never has before: a driver that waits, a frequency that drops, a
+/// full disk.
 pub const STALL_MS: f64 = 300.0;
 
-/// A clock that lost more than this since our answer was not running for us: the game was paused or set up anew. A
-/// search that ended so late was not running either: the machine slept.
+/// A clock that lost more than this since our answer was not running for our move: the game was paused or set up anew.
+/// A search that ended later than this was not running either: the machine slept.
 pub(super) const LONGEST_LAG_MS: f64 = 10_000.0;
 
-/// What is believed of one move's lag, as a part of the clock that is left: more would be another clock sooner than
-/// such a lag, and a move without any time.
+/// The lag of a move is believed up to this part of the clock that is left: a longer one is more likely a clock that
+/// was changed, and would leave a move without any time.
 const MOST_BELIEVED: f64 = 0.25;
 
-/// Moves beyond the expected end of the game whose cost is kept.
+/// For how many moves beyond the expected end of the game the cost is kept.
 const SPARE_MOVES: f64 = 100.0;
-/// The part of the game's time that may be kept for that and for the overhead.
+/// The largest part of the game's time that may be kept for these moves and for the overhead.
 const MOST_SPARED: f64 = 0.05;
 
 /// What was measured in one game.
@@ -59,30 +60,30 @@ pub struct Latency {
     late: Worst,
     mean_lag: Mean,
     mean_late: Mean,
-    /// The most that the clock ever showed.
+    /// The most time that the clock ever showed.
     most_ms: f64,
     /// What the clock should show when the opponent has answered, before the lag.
     expected_ms: Option<f64>,
 }
 
 impl Latency {
-    /// Time of each move that the GUI charges and we do not see, the worst of late: the way of `go` to us and of
-    /// `bestmove` back.
+    /// Time of each move that the GUI charges and we do not see: the way of `go` to us and of `bestmove` back. It is
+    /// the worst of the latest moves.
     pub fn lag_ms(&self) -> f64 {
         self.lag.ms
     }
 
-    /// Time by which a search ended after its limit, the worst of late.
+    /// Time by which a search ended after its limit: the worst of the latest moves.
     pub fn late_ms(&self) -> f64 {
         self.late.ms
     }
 
-    /// The overhead to count with: what the user has set, or the lag if it is more.
+    /// The overhead to use: what the user has set, or the lag if it is longer.
     pub fn overhead_ms(&self, configured_ms: f64) -> f64 {
         sane_ms(configured_ms).max(self.lag.ms)
     }
 
-    /// What a move costs beside its budget, in the mean: lag, and the end of the last batch.
+    /// Mean time that a move costs beside its budget: the lag, and the end of the last batch.
     pub fn move_cost_ms(&self) -> f64 {
         self.mean_lag.ms + self.mean_late.ms
     }
@@ -101,14 +102,15 @@ impl Latency {
 
     /// A move starts, with `base_ms` on the clock.
     ///
-    /// A clock that shows more than expected (a new time control, a GUI that forgives lag) says nothing.
+    /// Nothing is learnt from a clock that shows more than expected (a new time control, a GUI that forgives lag).
     pub fn on_move_start(&mut self, base_ms: f64, overhead_ms: f64) {
         self.most_ms = self.most_ms.max(sane_ms(base_ms));
         let Some(expected) = self.expected_ms.take() else { return };
         let lag = expected - sane_ms(base_ms);
         if (0.0..LONGEST_LAG_MS).contains(&lag) {
             let lag = lag.min(MOST_BELIEVED * sane_ms(base_ms));
-            // Far more than what is usual is a stall. Usual is what was set, or seen before if somebody has set less.
+            // A lag far longer than usual is a stall. Usual is the overhead that was set, or the lag seen before if the
+            // user has set less.
             let usual = self.overhead_ms(overhead_ms).max(LEAST_OVERHEAD_MS);
             self.lag.see(lag);
             self.mean_lag.see(lag.min(2.0 * usual));
@@ -120,8 +122,8 @@ impl Latency {
         let late_ms = sane_ms(late_ms);
         if late_ms < LONGEST_LAG_MS {
             self.late.see(late_ms);
-            // A search that ended early was not late. One that was late by more than that had no long batch but a
-            // stall, and these are rare.
+            // A search that ended early was not late. One that was later than this was held up by a stall, not by a
+            // long batch, and stalls are rare.
             if late_ms > 0.0 {
                 self.mean_late.see(late_ms.min(sane_ms(clock.overhead_ms) / 2.0));
             }

@@ -1,5 +1,5 @@
-//! The time manager `legacy`: the time is shared out evenly over the moves left, and what a move spares the next one
-//! may use.
+//! The time manager `legacy`: the time is shared out evenly over the moves left, and the next one may use what a move
+//! has spared.
 //!
 //! Source: Lc0's manager of that name.
 
@@ -7,18 +7,19 @@ use super::moves_left::MleLegacy;
 use super::{Clock, sane_ms};
 use crate::range::{OutOfRange, Range, check_all};
 
-/// The parameters, under their names in `--time-manager=legacy(…)`.
+/// The parameters, with their names in `--time-manager=legacy(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LegacyParams {
-    /// `slowmover`: factor of every budget, but not below 200 ms where it is above 1. In [0, 100].
+    /// `slowmover`: factor of every budget. A factor above 1 does not apply to budgets below 200 ms. In [0, 100].
     pub slowmover: f64,
     /// `midpoint-move` and `steepness`: the estimator of the moves left.
     pub moves_left: MleLegacy,
-    /// `immediate-use`: part of the spared time that the next move may use at once. In [0, 1].
+    /// `immediate-use`: the part of the spared time that the next move may use at once. In [0, 1].
     pub immediate_use: f64,
     /// `first-move-bonus`: what the first move gets in addition, as a part of its time. In [0, 100].
     pub first_move_bonus: f64,
-    /// `book-ply-bonus`: the same for each half move that the game had before our first, up to twelve. In [0, 100].
+    /// `book-ply-bonus`: what the first move gets in addition, in the same way, for each half move that was played
+    /// before it, up to twelve. In [0, 100].
     pub book_ply_bonus: f64,
 }
 
@@ -50,43 +51,43 @@ impl LegacyParams {
     }
 }
 
-/// Half moves of a book that count for the bonus.
+/// How many half moves of a book count for the bonus at most.
 const BOOK_PLIES: u32 = 12;
-/// Shorter times are not made longer by `slowmover`.
+/// Times shorter than this are not made longer by `slowmover`.
 const QUICK_MS: f64 = 200.0;
 
-/// What is known of the game.
+/// The state of the manager in one game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Legacy {
     params: LegacyParams,
-    /// Time that earlier moves have left; negative where they took more.
+    /// Time that earlier moves have spared; negative if they took more than their share.
     spared_ms: f64,
     has_moved: bool,
     running: Option<LegacyBudget>,
 }
 
-/// A move's budget and the numbers on the way to it, in milliseconds. Whole where Lc0's are.
+/// A move's budget and the numbers on the way to it, in milliseconds. They are whole numbers where Lc0's are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LegacyBudget {
     /// Time that earlier moves have spared.
     pub spared_before_ms: f64,
-    /// Moves left: the estimate, or the moves to go where they are fewer.
+    /// Moves left: the estimate, or the moves to go if they are fewer.
     pub moves_left: f64,
     /// Time until the end of the game or the next control, less the overhead.
     pub game_ms: f64,
-    /// Spared time that this move may use.
+    /// Part of the spared time that this move may use.
     pub squander_ms: f64,
     /// The rest of the game's time ÷ moves left.
     pub even_ms: f64,
-    /// Factor of a first move.
+    /// The factor of a first move: its bonuses.
     pub first_move_factor: f64,
-    /// `slowmover`, where it counts.
+    /// `slowmover`, or 1 if it does not apply.
     pub slowmover_factor: f64,
-    /// Spared time after this move got its budget.
+    /// Spared time that is left after this move got its budget.
     pub spared_ms: f64,
-    /// The clock less the overhead; negative where that is more.
+    /// The clock less the overhead; negative if the overhead is larger.
     pub available_ms: f64,
-    /// The budget: even × factors + squander, not more than is available.
+    /// The budget: even × factors + squander, but not more than is available.
     pub budget_ms: f64,
 }
 
@@ -118,12 +119,12 @@ impl Legacy {
         Ok(Self { params, ..Self::default() })
     }
 
-    /// Time that earlier moves have spared.
+    /// Time that earlier moves have spared; negative if they took more than their share.
     pub fn spared_ms(&self) -> f64 {
         self.spared_ms
     }
 
-    /// A move starts and is given its budget.
+    /// Starts a move and gives it its budget.
     pub fn on_move_start(&mut self, clock: &Clock) -> LegacyBudget {
         let params = self.params;
         let spared_before_ms = self.spared_ms;
@@ -156,7 +157,7 @@ impl Legacy {
         budget
     }
 
-    /// The move is played, after `used_ms`. Without a move that was started it does nothing.
+    /// Ends the move, which took `used_ms`. Does nothing if no move was started.
     pub fn on_move_end(&mut self, used_ms: f64) {
         if let Some(budget) = self.running.take() {
             self.spared_ms += budget.budget_ms - libm::trunc(sane_ms(used_ms));

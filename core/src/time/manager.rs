@@ -1,4 +1,4 @@
-//! Any of the time managers, together with what is measured of the latency.
+//! Any one of the time managers, together with the measured latency.
 
 use super::alphazero::{AlphaZero, AlphaZeroParams};
 use super::legacy::{Legacy, LegacyParams};
@@ -80,17 +80,17 @@ struct Running {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Budget {
-    /// What the manager's formulas say. May be negative for the managers of Lc0 whose formulas are.
+    /// What the manager's formulas give. May be negative for Lc0's managers whose formulas may be.
     pub budget_ms: f64,
-    /// When to stop: the budget, at least a thousandth of the clock, and not after [`Clock::deadline_ms`].
+    /// When to stop: the budget, at least a thousandth of the clock, but not after [`Clock::deadline_ms`].
     pub limit_ms: f64,
     /// How much later to stop while the search is unsettled ([`Manager::on_leader`]).
     pub extension_ms: f64,
-    /// Before this, smart pruning ends no search; other limits do. 0 in a hurry.
+    /// Smart pruning does not end a search before this time; other limits do. 0 in a hurry.
     pub floor_ms: f64,
-    /// There is no time to wait for a playout, if the tree has an answer.
+    /// True if there is no time to wait for a playout, provided that the tree has an answer.
     pub in_hurry: bool,
-    /// Every number on the way, by name.
+    /// Every number in the computation of the budget, by name.
     pub numbers: Numbers,
 }
 
@@ -101,7 +101,7 @@ impl Default for Manager {
 }
 
 impl Manager {
-    /// The state at the start of a game.
+    /// The manager at the start of a game.
     ///
     /// # Errors
     /// A parameter that is out of its range.
@@ -118,7 +118,7 @@ impl Manager {
         Self { kind, latency: Latency::default(), running: None }
     }
 
-    /// What has been learnt so far, by name.
+    /// What the manager has learnt so far, by name.
     pub fn learnt(&self) -> Numbers {
         let mut numbers = Numbers::default();
         match &self.kind {
@@ -130,7 +130,7 @@ impl Manager {
         numbers
     }
 
-    /// Nodes per second for smart pruning, from a manager that follows them.
+    /// Nodes per second for smart pruning, if the manager measures them.
     pub fn nps(&self) -> Option<f64> {
         match &self.kind {
             Kind::Smooth(smooth) => Some(smooth.nps()),
@@ -138,11 +138,12 @@ impl Manager {
         }
     }
 
-    /// A move starts, with `reused_nodes` in its tree ([`Search::nodes`](crate::search::Search::nodes)). Learns from
-    /// the clock and the tree what the last move came to.
+    /// Starts a move, with `reused_nodes` visits in its tree ([`Search::nodes`](crate::search::Search::nodes)). Learns
+    /// the result of the last move from the clock and the tree.
     ///
-    /// `clock.overhead_ms` is what the user has set; a measured lag that is more replaces it. `clock.stall_ms`,
-    /// `clock.move_cost_ms` and `clock.spare_ms` are measured here and need not be set; larger ones count.
+    /// `clock.overhead_ms` is what the user has set; if the measured lag is longer, it is used instead.
+    /// `clock.stall_ms`, `clock.move_cost_ms` and `clock.spare_ms` are measured here and need not be set; if they are
+    /// set, the larger value of the two is used.
     pub fn on_move_start(&mut self, clock: &Clock, reused_nodes: u64) -> Budget {
         self.latency.on_move_start(clock.base_ms, clock.overhead_ms);
         let overhead_ms = self.latency.overhead_ms(clock.overhead_ms);
@@ -160,7 +161,7 @@ impl Manager {
             budget.floor_ms = 0.0;
         }
         budget.limit_ms = budget.budget_ms.max(least_ms).min(clock.deadline_ms());
-        // It may have been measured from a budget below the limit.
+        // The extension may have been measured from a budget below the limit.
         budget.extension_ms = budget.extension_ms.min(clock.deadline_ms() - budget.limit_ms);
         budget.numbers.add(&[
             ("lag_ms", self.latency.lag_ms()),
@@ -204,16 +205,17 @@ impl Manager {
         budget
     }
 
-    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`: the playouts of this move,
-    /// each of which is a visit of the root, unless it only restores what a full tree has folded. `reused_nodes` are
-    /// visits, and the speed is that of playouts.
+    /// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_nodes`: the playouts
+    /// of this move. Each of these is a visit of the root, unless it only restores what a full tree has folded.
+    /// (`reused_nodes` are visits; the speed is that of playouts.)
     pub fn on_progress(&mut self, elapsed_ms: f64, new_nodes: u64) {
         if let Kind::Smooth(smooth) = &mut self.kind {
             smooth.on_progress(elapsed_ms, new_nodes);
         }
     }
 
-    /// The best move after `elapsed_ms`. True if the search should go on beyond its budget, within the extension.
+    /// Reports the best move after `elapsed_ms`. Returns true if the search should go on beyond its budget, within the
+    /// extension.
     pub fn on_leader(&mut self, elapsed_ms: f64, leader: Leader) -> bool {
         match &mut self.kind {
             Kind::Smooth(smooth) => smooth.on_leader(elapsed_ms, leader),
@@ -221,8 +223,7 @@ impl Manager {
         }
     }
 
-    /// The move is played, `used_ms` after its start; the search has added `new_nodes`. Without a move that was started
-    /// it does nothing.
+    /// Ends the move, `used_ms` after its start; the search has added `new_nodes`. Does nothing if no move was started.
     pub fn on_move_end(&mut self, used_ms: f64, new_nodes: u64) {
         let Some(Running { clock, limit_ms, extension_ms }) = self.running.take() else { return };
         let mut limit_ms = limit_ms;

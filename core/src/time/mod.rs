@@ -1,15 +1,15 @@
 //! How long to think about a move.
 //!
-//! A time manager gives each move a budget, from the clock and from what it has learnt about this game. There are
-//! four, each in a file: [`smooth`], [`legacy`], [`alphazero`] and [`simple`]; [`Manager`] is any one of them, together
-//! with the [`latency`] that it has measured. It reads no clock. The caller brings times in milliseconds and counts, in
-//! this order for every move:
+//! A time manager gives each move a budget, from the clock and from what it has learnt about this game. There are four
+//! managers, each in a file of its own: [`smooth`], [`legacy`], [`alphazero`] and [`simple`]; [`Manager`] is any one of
+//! them, together with the [`latency`] that it measures. It reads no clock: the caller passes it times in milliseconds,
+//! and counts of nodes, with these calls for every move:
 //!
-//! 1. [`Manager::on_move_start`] with the clock and the nodes that the tree already holds: the [`Budget`] comes back;
+//! 1. [`Manager::on_move_start`] with the clock and the nodes that the tree already holds: it returns the [`Budget`];
 //! 2. [`Manager::on_progress`] and [`Manager::on_leader`], as often as is convenient, while the search runs;
 //! 3. [`Manager::on_move_end`] with the time used and the nodes added.
 //!
-//! A budget is a time after which to stop. To stop earlier is the business of [`crate::stop`].
+//! A budget is the time after which to stop. Stopping earlier is the business of [`crate::stop`].
 
 pub mod alphazero;
 pub mod decay;
@@ -38,19 +38,19 @@ use latency::STALL_MS;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Clock {
-    /// Time left. Some GUIs send a negative one: it counts as 0.
+    /// Time left. Some GUIs send a negative time: it counts as 0.
     pub base_ms: f64,
-    /// Time that a move adds. A negative one counts as 0.
+    /// Time that a move adds to the clock. A negative one counts as 0.
     pub increment_ms: f64,
     /// Moves until the next time control, this one included. `None` or 0: the rest of the game.
     pub moves_to_go: Option<u32>,
     /// Half moves played since the start of the game: 2·(full move − 1), plus 1 for Black.
     pub ply: u32,
-    /// Time that passes between our answer and the moment when the opponent's clock runs. It is kept out of every
-    /// budget.
+    /// Time that passes between our answer and the moment when the opponent's clock starts to run. It is kept out of
+    /// every budget.
     pub overhead_ms: f64,
     /// Time by which a move may last longer than it should: a batch that must be waited for, an evaluator that stalls.
-    /// Only the last moments of a clock are kept from a budget for it, see [`Clock::deadline_ms`].
+    /// Only when a clock is nearly used up, time is kept out of a budget for it: see [`Clock::deadline_ms`].
     pub stall_ms: f64,
     /// Time that every move costs beside its budget, as measured: the lag, and the end of the last batch.
     pub move_cost_ms: f64,
@@ -62,57 +62,59 @@ pub struct Clock {
     pub network_plies: Option<f64>,
 }
 
-/// Any longer time counts as this one, some thirty years: a budget is computed with plain, finite numbers.
+/// Any longer time counts as this one, about thirty years, so that budgets are computed with finite numbers.
 const FOREVER_MS: f64 = 1e12;
 
-/// A time from outside, from 0 to [`FOREVER_MS`]; not a number is 0.
+/// Limits a time from outside to the range from 0 to [`FOREVER_MS`]; what is not a number becomes 0.
 pub(crate) fn sane_ms(ms: f64) -> f64 {
     if ms > 0.0 { ms.min(FOREVER_MS) } else { 0.0 }
 }
 
-/// Part of the time left that a move may use even where a stall would cost the game.
+/// The part of the time left that a move may use even if a stall would cost the game.
 const DARE: f64 = 0.1;
-/// Part of the clock that a move may use even where the overhead exceeds the clock.
+/// The part of the clock that a move may use even if the overhead exceeds the clock.
 const LAST_RESORT: f64 = 0.001;
-/// A smaller overhead counts as this one where the last moments of a clock are shared out.
+/// A smaller overhead counts as this one in what concerns the last moments of a clock.
 const LEAST_OVERHEAD_MS: f64 = 10.0;
 
 impl Clock {
-    /// Time left after the overhead: what a budget may be made of. Never negative, always finite.
+    /// Time left after the overhead, of which budgets are made. Never negative, always finite.
     pub fn available_ms(&self) -> f64 {
         (sane_ms(self.base_ms) - sane_ms(self.overhead_ms)).max(0.0)
     }
 
-    /// Time left after the overhead and what is kept for a long game.
+    /// Time left after the overhead and after what is kept for a long game.
     pub(crate) fn unspared_ms(&self) -> f64 {
         (self.available_ms() - sane_ms(self.spare_ms)).max(0.0)
     }
 
-    /// What a move adds to the clock, less what it costs beside its budget; may be negative.
+    /// What a move adds to the clock, less what it costs beside its budget. May be negative.
     pub(crate) fn net_increment_ms(&self) -> f64 {
         sane_ms(self.increment_ms) - sane_ms(self.move_cost_ms)
     }
 
-    /// The latest moment to stop. The last batch may take half of the overhead. Then
+    /// The latest moment to stop. The last batch may take half of the overhead. Then:
     /// * a move that ends here, stalls for `stall_ms` and meets a lag of twice the overhead is still in time;
-    /// * a clock too short for that, but not for a stall alone, gives no more than the other half of the overhead: so
-    ///   it survives the stall and whatever lag it holds beside;
-    /// * a clock that no longer survives a stall gives a tenth of what is left.
+    /// * if the clock is too short for that, but long enough for a stall alone, no more is given than the other half of
+    ///   the overhead: so the move survives the stall and as much lag as the rest of the clock allows;
+    /// * if the clock is too short for a stall, a tenth of what is left is given.
     ///
-    /// A thousandth of the clock is always given, for the overhead is a guess; 0 only where the clock is.
+    /// A thousandth of the clock is always given, because the overhead is a guess. The result is 0 only if the clock
+    /// is.
     pub fn deadline_ms(&self) -> f64 {
         let base = sane_ms(self.base_ms);
         let overhead = sane_ms(self.overhead_ms).max(LEAST_OVERHEAD_MS);
         let stall = sane_ms(self.stall_ms);
         let safe = base - stall - 2.5 * overhead;
         let part = self.unspared_ms() * DARE;
-        // After a longer stall the next may still be an ordinary one.
+        // After a longer stall, the next one may still be an ordinary one.
         let survives = base > stall.min(STALL_MS);
         let daring = if survives { part.min(overhead / 2.0) } else { part };
         safe.max(daring).max(base * LAST_RESORT)
     }
 
-    /// Moves until the next time control or the end of the game, at least this one.
+    /// Moves until the next time control or the end of the game, at least 1. `estimate` is the estimate of the moves
+    /// left in the game.
     pub(crate) fn moves_left(&self, estimate: f64) -> f64 {
         let until_control = self.moves_to_go.filter(|&moves| moves > 0).map_or(f64::INFINITY, f64::from);
         estimate.min(until_control).max(1.0)

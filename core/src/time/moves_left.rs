@@ -3,18 +3,18 @@
 use super::Clock;
 use crate::range::{OutOfRange, Range, check_all};
 
-/// What the moves are estimated from: the best that is known of the position and allowed here. (What short wins are
-/// worth to a search is a [`search::MovesLeft`](crate::search::MovesLeft).)
+/// Estimates the moves left from the best information that is known of the position and allowed here. (For how much a
+/// search values short wins, see [`search::MovesLeft`](crate::search::MovesLeft).)
 ///
 /// On 6,670 positions of 402 games between engines that the network in the program was not trained on, the estimates
 /// were off by a factor of 2.02 (move number), 1.94 (pieces) and 1.63 (network); geometric means of |error|.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MovesLeftEstimator {
-    /// `mle-network`, where the network has a moves-left head.
+    /// `mle-network`, if the network has a moves-left head.
     pub network: Option<MleNetwork>,
-    /// `mle-pieces`, where the pieces are known.
+    /// `mle-pieces`, if the number of pieces is known.
     pub pieces: Option<MlePieces>,
-    /// `mle-legacy`, always possible. Lc0's description of `smooth` knows no other.
+    /// `mle-legacy`, always possible. Lc0's description of `smooth` has no other estimator.
     pub legacy: MleLegacy,
 }
 
@@ -25,12 +25,12 @@ impl Default for MovesLeftEstimator {
 }
 
 impl MovesLeftEstimator {
-    /// Moves left by the move number alone, whatever else is known.
+    /// An estimator that uses the move number only, whatever else is known.
     pub fn by_number(legacy: MleLegacy) -> Self {
         Self { network: None, pieces: None, legacy }
     }
 
-    /// Moves that one side still has to play, this one included; above 0.
+    /// How many moves one side still has to play, this one included; above 0.
     pub fn estimate(&self, clock: &Clock) -> f64 {
         let by_number = self.legacy.estimate(clock.ply);
         let network = || Some(self.network?.estimate(clock.network_plies.filter(|plies| *plies > 0.0)?, by_number));
@@ -41,7 +41,7 @@ impl MovesLeftEstimator {
     /// Checks every parameter against its range.
     ///
     /// # Errors
-    /// The first parameter that is out of its range, or not a number.
+    /// The name of the first parameter that is out of its range, or not a number.
     pub fn check(&self) -> Result<(), OutOfRange> {
         self.legacy.check(["mle-legacy midpoint", "mle-legacy steepness"])?;
         if let Some(pieces) = self.pieces {
@@ -53,29 +53,29 @@ impl MovesLeftEstimator {
     }
 }
 
-/// Moves, or a multiple of them: what a clock adds in so many is a finite time.
+/// The range of a number of moves, or of a multiple of one: what a clock adds in that many moves is a finite time.
 const MOVES: Range = Range::Between(1.0, 1e6, "in [1, 1000000]");
 
 /// `mle-network(least, most)`: half of the plies that the network's moves-left head expects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MleNetwork {
-    /// Never fewer than this: a game that is nearly won may drag on. From 1 to a million.
+    /// The estimate is never less than this: a game that is nearly won may drag on. From 1 to a million.
     pub least: f64,
-    /// Never more than this many times what `mle-legacy` says, unless that is below `least`: no head foresees a draw by
-    /// repetition, and what is on the clock then is lost. From 1 to a million.
+    /// The estimate is never more than this many times that of `mle-legacy`, unless that is below `least`: no head
+    /// foresees a draw by repetition, and what is then on the clock is lost. From 1 to a million.
     pub most: f64,
 }
 
 impl Default for MleNetwork {
-    /// What made the shares of the moves most even in 120 recorded games, each move taking the clock ÷ moves left; and
-    /// what left at most 3% of the clock after those of 80 moves and more.
+    /// The values that made the moves' shares of time most even in 120 recorded games, with each move taking the clock
+    /// ÷ moves left, and that left at most 3% of the clock at the end of games of 80 moves or more.
     fn default() -> Self {
         Self { least: 5.0, most: 2.0 }
     }
 }
 
 impl MleNetwork {
-    /// Moves left where `plies` half moves are expected, and `by_number` moves by the move number.
+    /// Moves left if `plies` half moves are expected, and `mle-legacy` estimates `by_number` moves.
     pub fn estimate(&self, plies: f64, by_number: f64) -> f64 {
         ((plies + 1.0) / 2.0).min(self.most * by_number).max(self.least)
     }
@@ -84,9 +84,9 @@ impl MleNetwork {
 /// `mle-pieces(full, bare)`: from the number of pieces on the board.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MlePieces {
-    /// Moves left with 32 pieces. From 1 to a million.
+    /// Moves left with all 32 pieces. From 1 to a million.
     pub full: f64,
-    /// Moves left with two kings. From 1 to a million.
+    /// Moves left with only the two kings. From 1 to a million.
     pub bare: f64,
 }
 
@@ -99,7 +99,7 @@ impl Default for MlePieces {
 }
 
 impl MlePieces {
-    /// Moves left with so many pieces, kings and pawns among them: `bare + (full − bare)·((pieces − 2)/30)^1.5`.
+    /// Moves left with `pieces` pieces, kings and pawns among them: `bare + (full − bare)·((pieces − 2)/30)^1.5`.
     pub fn estimate(&self, pieces: u32) -> f64 {
         let part = f64::from(pieces.clamp(2, 32) - 2) / 30.0;
         self.bare + (self.full - self.bare) * part * libm::sqrt(part)
@@ -116,7 +116,7 @@ pub struct MleLegacy {
     pub steepness: f64,
 }
 
-/// Fewer moves than that, which are less than this one, are no number to divide a clock by.
+/// The least estimate: a smaller number of moves (this one is far below one already) can't sensibly divide a clock.
 const FEWEST_MOVES: f64 = 1e-3;
 
 impl Default for MleLegacy {
@@ -129,20 +129,21 @@ impl Default for MleLegacy {
 impl MleLegacy {
     pub(crate) fn check(&self, names: [&'static str; 2]) -> Result<(), OutOfRange> {
         check_all(&[
-            // What a clock adds in so many moves is a finite time.
+            // What a clock adds in that many moves is a finite time.
             (names[0], self.midpoint, Range::UpTo(1e6, "in (0, 1000000]")),
-            // Below 0.01 the estimate overflows, and no game ends more sharply than with 1000.
+            // With less than 0.01 the estimate overflows, and more than 1000 would not make it any sharper.
             (names[1], self.steepness, Range::Between(0.01, 1000.0, "in [0.01, 1000]")),
         ])
     }
 
-    /// Moves left after `ply` half moves: `mid·(1 + 2·(move/mid)^steep)^(1/steep) − move`, `move` = ply/2. Above 0,
-    /// also where rounding leaves nothing of it.
+    /// Moves left after `ply` half moves: `mid·(1 + 2·(move/mid)^steep)^(1/steep) − move`, where `move` = ply/2. The
+    /// result is above 0, even if rounding leaves nothing of it.
     pub fn estimate(&self, ply: u32) -> f64 {
         let (midpoint, steepness) = (self.midpoint, self.steepness);
         let played = f64::from(ply) / 2.0;
         let age = played / midpoint;
-        // The power of the larger side is divided out: a long game and a steep curve would overflow otherwise.
+        // The power of the larger one of 1 and `move/mid` is factored out: otherwise a long game and a steep curve
+        // would overflow.
         let scaled = if age <= 1.0 {
             midpoint * libm::pow(1.0 + 2.0 * libm::pow(age, steepness), 1.0 / steepness)
         } else {

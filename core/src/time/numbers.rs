@@ -1,8 +1,8 @@
-//! The numbers on the way to a budget, by name.
+//! The numbers in the computation of a budget, by name.
 
 use heapless::Vec;
 
-/// More than any manager has.
+/// How many there may be: more than any manager has.
 const MOST: usize = 48;
 
 /// Named numbers in the order of their computation. Times end in `_ms`, counts of nodes in `_nodes`.
@@ -14,16 +14,16 @@ pub struct Numbers {
 
 impl Numbers {
     pub(crate) fn add(&mut self, rows: &[(&'static str, f64)]) {
-        // A name that is left out is missed by the test in `manager`.
+        // The test in `manager` would notice that a name is left out.
         let _ = self.rows.extend_from_slice(rows);
     }
 
-    /// All of them, in order.
+    /// All numbers, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
         self.rows.iter().copied()
     }
 
-    /// The number of that name.
+    /// The number with this name.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.iter().find(|(known, _)| *known == name).map(|(_, number)| number)
     }

@@ -1,18 +1,19 @@
-//! The time manager `simple`: a part of the clock that grows with the game, and what the last move left over.
+//! The time manager `simple`: gives a move a part of the clock that grows with the game, and what the last move left
+//! over.
 //!
-//! Source: Lc0's manager of that name. Moves to go don't count.
+//! Source: Lc0's manager of that name. Moves to go are ignored.
 
 use super::{Clock, sane_ms};
 use crate::range::{OutOfRange, Range, check_all};
 
-/// The parameters, under their names in `--time-manager=simple(…)`.
+/// The parameters, with their names in `--time-manager=simple(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimpleParams {
     /// `base-pct`: part of the clock for a move at the start of the game, in percent. In (0, 100].
     pub base_pct: f64,
-    /// `ply-pct`: what each half move adds to it, in percent. In [0, 1].
+    /// `ply-pct`: what each half move adds to `base-pct`, in percent. In [0, 1].
     pub ply_pct: f64,
-    /// `time-factor`: increments used for each move. In [0, 100].
+    /// `time-factor`: how many increments are used for each move. In [0, 100].
     pub time_factor: f64,
     /// `opening-bonus-pct`: what the first move gets in addition, in percent of its time. In [0, 1000].
     pub opening_bonus_pct: f64,
@@ -39,25 +40,25 @@ impl SimpleParams {
     }
 }
 
-/// What is known of the game.
+/// The state of the manager in one game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Simple {
     params: SimpleParams,
     previous: Option<SimpleBudget>,
 }
 
-/// A move's budget and the numbers on the way to it, in milliseconds. Whole where Lc0's are.
+/// A move's budget and the numbers on the way to it, in milliseconds. They are whole numbers where Lc0's are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SimpleBudget {
-    /// The clock less the overhead; negative where that is more.
+    /// The clock less the overhead; negative if the overhead is larger.
     pub available_ms: f64,
-    /// Part of it for this move.
+    /// The part of `available_ms` that is given to this move.
     pub part: f64,
-    /// Time by that part, with the bonus of the first move.
+    /// Time by that part, including the bonus of the first move.
     pub own_ms: f64,
     /// What the last move left of its budget.
     pub left_over_ms: f64,
-    /// The budget: the sum of the two, not more than is available; negative with `available_ms`.
+    /// The budget: the sum of the two, but not more than is available; negative if `available_ms` is.
     pub budget_ms: f64,
 }
 
@@ -78,26 +79,26 @@ impl Simple {
     /// The state at the start of a game.
     ///
     /// # Errors
-    /// A parameter that is out of its range.
+    /// The name of the first parameter that is out of its range.
     pub fn new(params: SimpleParams) -> Result<Self, OutOfRange> {
         params.check()?;
         Ok(Self { params, previous: None })
     }
 
-    /// A move starts and is given its budget.
+    /// Starts a move and gives it its budget.
     pub fn on_move_start(&mut self, clock: &Clock) -> SimpleBudget {
         let (base_ms, increment_ms) = (sane_ms(clock.base_ms), sane_ms(clock.increment_ms));
         let available_ms = base_ms - sane_ms(clock.overhead_ms);
         let params = &self.params;
         let per_move = (params.base_pct + f64::from(clock.ply) * params.ply_pct) / 100.0;
-        // Lc0's clocks are whole: no part of a millisecond makes this endless.
+        // Lc0's clocks are whole milliseconds: dividing by at least 1 keeps this finite for a fraction of one.
         let of_increment = if base_ms > 0.0 { increment_ms / base_ms.max(1.0) * params.time_factor } else { 0.0 };
         let part = per_move + of_increment;
         let bonus = if self.previous.is_none() { params.opening_bonus_pct / 100.0 } else { 0.0 };
         let own_ms = available_ms * part * (1.0 + bonus);
         let left_over_ms = self.previous.map_or(0.0, |previous| {
             let used = previous.available_ms - (available_ms - increment_ms);
-            // A clock that was filled up, for the next moves to a control, does not say what was left.
+            // If the clock was filled up, for the moves to the next control, it does not say what was left.
             if used < 0.0 { 0.0 } else { (previous.budget_ms - used).max(0.0) }
         });
         let budget_ms = libm::trunc((own_ms + left_over_ms).min(available_ms));

@@ -4,42 +4,42 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Leader {
-    /// Any number that stays with the move during a search.
+    /// Any number that identifies the move during a search.
     pub mv: u32,
-    /// Q for the side that plays it, in [−1, 1]: W − L, and draws by the draw score.
+    /// Q to the side that plays the move, in [−1, 1]: W − L, plus D times the draw score.
     pub q: f32,
-    /// The second most visited move has a higher Q: the lead may change.
+    /// True if the second most visited move has a higher Q: the lead may change.
     pub contested: bool,
 }
 
-/// Which signs count. Both at 0: none.
+/// Which signs of unrest count. With both at 0, none does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnrestParams {
-    /// `value-drop`: the best move's Q is lower than that of the last move's search was by this much. 0 turns it
-    /// off.
+    /// `value-drop`: a search is unsettled if the best move's Q is lower, by this much, than it was in the last move's
+    /// search. 0 turns this off.
     pub value_drop: f64,
-    /// `settle-time`: a best move is new for this part of the time that the search has run; a new or contested one is a
-    /// reason to go on. 0 turns it off.
+    /// `settle-time`: a best move is new for this part of the time that the search has run; a new or contested best
+    /// move is a reason to go on. 0 turns this off.
     pub settle_time: f64,
 }
 
-/// Follows the best move of one search after the other in a game.
+/// Follows the best move during the searches of a game, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Unrest {
     leader: Option<Leader>,
-    /// When it took the lead; 0 for the first one of a search.
+    /// When the move took the lead, in milliseconds; 0 for the first leader of a search.
     since_ms: f64,
-    /// Q at the end of the last move's search.
+    /// The best move's Q at the end of the last move's search.
     last_q: Option<f32>,
 }
 
 impl Unrest {
-    /// A search starts. The last one's value is what to compare with.
+    /// Starts a search: from now on, the last search's value is what to compare with.
     pub fn on_move_start(&mut self) {
         *self = Self { last_q: self.leader.map(|leader| leader.q).or(self.last_q), ..Self::default() };
     }
 
-    /// The search has run for `elapsed_ms`.
+    /// Reports the best move after `elapsed_ms` of search.
     pub fn on_leader(&mut self, elapsed_ms: f64, leader: Leader) {
         if self.leader.is_some_and(|last| last.mv != leader.mv) {
             self.since_ms = elapsed_ms;

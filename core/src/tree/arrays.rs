@@ -4,30 +4,30 @@ use super::heap::{Array, Heap};
 use super::share::{self, SHARES};
 use crate::sync::{AtomicU32, Lock, get, set};
 
-/// Words that a thread takes from the heap at once, at most.
+/// How many words a thread takes from the heap at once, at most.
 const PIECE: u32 = 1024;
-/// Longest array that is carved from a piece: what is left at its end is too short for the next one, and should be
-/// little of it.
+/// The longest array that is carved from a piece: what is left at the piece's end is too short for the next array, and
+/// should be a small part of it.
 const FROM_PIECE: u32 = PIECE / 8;
-/// Memory of fewer words is not shared out: what other threads hold would be a large part of it.
+/// Memory of fewer words than this is not shared out: what other threads hold would be a large part of it.
 const SHARED_FROM: usize = 1 << 16;
 
-/// Which arrays of a slice of words are in use.
+/// Keeps track of which parts of a slice of words are in use as arrays.
 ///
 /// A thread carves arrays off the end of a piece of the heap that is its own; what is free in the heap is used up
-/// before memory that never was in use. When memory is nearly full every array comes from the heap.
+/// before memory that was never used. When memory is nearly full every array comes from the heap.
 pub struct Arrays {
     heap: Heap,
     shares: [Share; SHARES],
 }
 
-/// The piece that one thread has to itself (or more of them, where there are more threads than shares).
+/// The piece that one thread has to itself (or several threads have, if there are more threads than shares).
 #[cfg_attr(all(feature = "std", not(loom)), repr(align(128)))]
 struct Share {
     lock: Lock,
-    /// An array of the heap, 0 for none …
+    /// The piece: an array of the heap, 0 for none …
     piece: AtomicU32,
-    /// … and the end of what is left of it.
+    /// … and the end of what is left of the piece.
     end: AtomicU32,
 }
 
@@ -37,13 +37,13 @@ impl Arrays {
         Self { heap: Heap::new(), shares: core::array::from_fn(share) }
     }
 
-    /// Gives everything back.
+    /// Gives all arrays back.
     pub fn clear(&mut self, words: &[AtomicU32]) {
         *self = Self::new();
         self.heap.clear(words);
     }
 
-    /// True where room is to be saved.
+    /// True if memory is so short that it has to be saved.
     pub fn is_short(&self, words: &[AtomicU32]) -> bool {
         self.heap.live() as usize > words.len() / 4 * 3
     }
@@ -51,16 +51,16 @@ impl Arrays {
     /// Words in use, headers included.
     pub fn live(&self) -> u32 {
         let idle: u32 = self.shares.iter().map(Share::idle).sum();
-        // While others take arrays, the two numbers are not of one moment.
+        // While other threads take arrays, the two numbers are not from the same moment.
         self.heap.live().saturating_sub(idle)
     }
 
-    /// Words of an array.
+    /// The length of an array in words.
     pub fn len(&self, words: &[AtomicU32], array: Array) -> u32 {
         self.heap.len(words, array)
     }
 
-    /// An array of at least `len` words, whose content is arbitrary. `None` if there is no room.
+    /// Takes an array of at least `len` words, whose content is arbitrary. `None` if there is no room.
     pub fn take(&self, words: &[AtomicU32], len: u32) -> Option<Array> {
         let alone = len > FROM_PIECE || words.len() < SHARED_FROM || self.is_short(words);
         let own = if alone { None } else { share::own(&self.shares) };
@@ -94,7 +94,8 @@ impl Share {
         })
     }
 
-    /// An array off the end of the piece; the whole piece where what is left could not go back.
+    /// Takes an array off the end of the piece; the whole piece if what would be left is too short to go back to the
+    /// heap.
     fn carve(&self, heap: &Heap, words: &[AtomicU32], len: u32) -> Option<Array> {
         let (piece, end) = (get(&self.piece), get(&self.end));
         let room = end - piece;
@@ -126,7 +127,7 @@ impl Share {
         }
     }
 
-    /// Words that nobody uses, header included.
+    /// How many words of the piece nobody uses, header included.
     fn idle(&self) -> u32 {
         let _held = self.lock.hold();
         if get(&self.piece) == 0 { 0 } else { get(&self.end) - get(&self.piece) + 1 }

@@ -1,4 +1,4 @@
-//! Memory for a tree whose capacity is known at run time.
+//! Memory for a tree, of a capacity that is known only at run time.
 
 use super::graph::GraphWords;
 use super::memory::{NodeWords, Tree};
@@ -6,7 +6,7 @@ use crate::sync::AtomicU32;
 use core::fmt;
 use std::boxed::Box;
 
-/// Memory on the heap for a tree, or a graph, of a capacity that is chosen when the program runs.
+/// Memory on the heap for a tree, or a graph, of a capacity that is chosen at run time.
 ///
 /// ```
 /// use oncilla_core::search::{Params, Search};
@@ -18,9 +18,9 @@ use std::boxed::Box;
 /// assert_eq!(search.repository().node_capacity(), nodes);
 /// ```
 ///
-/// A tree borrows its memory, so one struct can't own both: let what owns the struct own the memory, as a `Player<'m>`
-/// with a `Search<Tree<'m>>` does in the example `connect_four`. Where the search may last as long as the program, give
-/// the memory away:
+/// A tree borrows its memory, so one struct can't own both: let the owner of the struct own the memory, as with
+/// `Player<'m>`, which has a `Search<Tree<'m>>`, in the example `connect_four`. If the search may last as long as the
+/// program, leak the memory:
 ///
 /// ```
 /// use oncilla_core::search::{Params, Search};
@@ -41,8 +41,8 @@ use std::boxed::Box;
 /// engine.search.clear(); // a new game needs no other memory
 /// ```
 ///
-/// All of it is written once, and so is the process's from the start. Whoever wants memory that the system fills with
-/// zeros as it is used makes the slices for [`Tree::new`] in another way.
+/// All of the memory is written once, so the process occupies it from the start. If you want memory that the system
+/// fills with zeros only as it is used, make the slices for [`Tree::new`] in another way.
 pub struct BoxedMemory {
     nodes: Box<[NodeWords]>,
     words: Box<[AtomicU32]>,
@@ -52,23 +52,24 @@ pub struct BoxedMemory {
 
 impl BoxedMemory {
     /// Memory for a tree of at most `nodes` nodes, and `words` 32-bit words for their edges: see
-    /// [`TreeMemory`](super::TreeMemory) for how many a node takes. It is 20 bytes a node and 4 a word.
+    /// [`TreeMemory`](super::TreeMemory) for how many words a node takes. A node takes 20 bytes, a word 4.
     ///
     /// # Panics
-    /// For more bytes than an address can say. Where the allocator has fewer the program ends, as with a `Vec`.
+    /// If it would be more bytes than an address can express. If the allocator has fewer bytes, the program aborts, as
+    /// with a `Vec`.
     pub fn new(nodes: usize, words: usize) -> Self {
         Self { nodes: zeroed(nodes), words: zeroed(words), graph: Box::default() }
     }
 
-    /// The same for a graph, which takes 20 bytes a node more.
+    /// Memory for a graph, like [`BoxedMemory::new`] for a tree; a graph takes 20 bytes more for each node.
     ///
     /// # Panics
-    /// As [`BoxedMemory::new`].
+    /// Like [`BoxedMemory::new`].
     pub fn new_graph(nodes: usize, words: usize) -> Self {
         Self { graph: zeroed(nodes), ..Self::new(nodes, words) }
     }
 
-    /// An empty tree, or graph, in this memory.
+    /// An empty tree, or graph, that uses this memory.
     pub fn lend(&mut self) -> Tree<'_> {
         if self.graph.is_empty() {
             Tree::new(&self.nodes, &self.words)
@@ -78,7 +79,7 @@ impl BoxedMemory {
     }
 }
 
-/// How large it is. What is in it says nothing without the tree.
+/// Shows the size of the memory. Its content means nothing without the tree.
 impl fmt::Debug for BoxedMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut memory = f.debug_struct("BoxedMemory");

@@ -1,4 +1,4 @@
-//! Which node a position has, where positions that are reached on several paths share one.
+//! Finds the node of a position, in a graph, where positions that are reached on several paths share one node.
 //!
 //! A hash table with chains beside the nodes: each entry belongs to the node in the same slot.
 
@@ -12,7 +12,7 @@ const KEY_LOW: usize = 0;
 const KEY_HIGH: usize = 1;
 /// The next node of the chain, as its slot plus 1.
 const NEXT: usize = 2;
-/// Parents' edges (and the root's handle) that lead to the node; above them, whether the node is in a chain.
+/// How many parents' edges (and root handles) lead to the node; in the bits above, whether the node is in a chain.
 const LINKS: usize = 3;
 const CHAINED: u32 = 1 << 31;
 /// The first node of the chain that begins here, as its slot plus 1.
@@ -29,7 +29,7 @@ impl<'m> Graph<'m> {
     }
 
     pub fn clear(&mut self) {
-        // What is 0 already is not written: pages that were only read are none of the process's memory yet.
+        // An entry that is 0 already is not written: pages that were only read do not yet take memory of the process.
         let written = self.entries.iter().filter(|entry| get(&entry[HEAD]) != 0);
         written.for_each(|entry| set(&entry[HEAD], 0));
     }
@@ -38,12 +38,12 @@ impl<'m> Graph<'m> {
         &place::at(self.entries, slot as usize)[word]
     }
 
-    /// A new node with one link, whose position is not known yet.
+    /// Starts the entry of a new node, with one link, and whose position is not known yet.
     pub fn begin(&self, slot: u32) {
         set(self.word(slot, LINKS), 1);
     }
 
-    /// One link less; gives back how many are left.
+    /// Takes one link away; returns how many are left.
     pub fn unlink(&self, slot: u32) -> u32 {
         let _held = self.lock.hold();
         let links = get(self.word(slot, LINKS)) - 1;
@@ -52,7 +52,7 @@ impl<'m> Graph<'m> {
     }
 
     fn head(&self, key: u64) -> &AtomicU32 {
-        // The high half, so that keys which differ in their low bits alone spread too.
+        // The high half is taken, so that keys which differ only in their low bits spread, too.
         let spread = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.word(((spread * self.entries.len() as u64) >> 32) as u32, HEAD)
     }
@@ -61,20 +61,21 @@ impl<'m> Graph<'m> {
         u64::from(get(self.word(slot, KEY_LOW))) | u64::from(get(self.word(slot, KEY_HIGH))) << 32
     }
 
-    /// The node that has the position, if it is the `same`.
+    /// The slot of the node that has the position, if `same` accepts it.
     pub fn find(&self, position: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
         let _held = self.lock.hold();
         self.chain(position).find(|&slot| self.key(slot) == position && same(slot))
     }
 
-    /// The slots of the chain that a position belongs to. For whoever holds the lock.
+    /// The slots of the chain that a position belongs to. The caller holds the lock.
     fn chain(&self, position: u64) -> impl Iterator<Item = u32> + '_ {
         let slot = |link: u32| link.checked_sub(1);
         core::iter::successors(slot(get(self.head(position))), move |&at| slot(get(self.word(at, NEXT))))
     }
 
-    /// The node that has the position already, with one link more, if it is the `same`; otherwise `slot` has it from
-    /// now on. One that it may not join leaves `slot` without a position.
+    /// Returns the node that has the position already, and gives it one link more, if `same` accepts it; otherwise
+    /// `slot` has the position from now on. If `slot` may not join the node that was found, it is left without a
+    /// position.
     pub fn join(
         &self,
         slot: u32,
@@ -102,7 +103,7 @@ impl<'m> Graph<'m> {
         None
     }
 
-    /// Takes a node that nobody links to out of its chain.
+    /// Takes a node that no link leads to out of its chain.
     pub fn forget(&self, slot: u32) {
         if get(self.word(slot, LINKS)) & CHAINED == 0 {
             return;

@@ -1,29 +1,29 @@
 //! Arrays of any length in one slice of words: a two-level segregated fit (Masmano et al., TLSF, 2004).
 //!
-//! Free blocks of like sizes hang in a list, a bit says which lists have any, and neighbours that are both free become
-//! one block. So taking and giving back cost the same however full the memory is, and what was taken apart grows
-//! together again.
+//! Free blocks of similar sizes are in one list, a bit for each list says whether it has any, and neighbours that are
+//! both free are joined. So taking and giving back cost the same however full the memory is, and blocks that were split
+//! are joined again.
 
 use crate::place;
 use crate::sync::{AtomicU32, Lock, get, set};
 
-/// Lists for each doubling of the size.
+/// How many lists there are for each doubling of the size.
 const LISTS: u32 = 8;
-/// Doublings: sizes below 2³¹ words.
+/// How many doublings there are: sizes are below 2³¹ words.
 const DOUBLINGS: usize = 29;
-/// A free block holds its header, two links and, at its end, its size.
+/// The least size of a block: a free block holds its header, two links and, at its end, its size.
 const LEAST: u32 = 4;
 
-// A header: the block's size in words, header included, above two bits.
+// A header has the block's size in words, header included, above two bits. This one: the block is free.
 const FREE: u32 = 1;
-/// The block before this one is free, and its last word says how long it is.
+/// The block before this one is free, and that block's last word is its size.
 const AFTER_FREE: u32 = 2;
 const SIZE_SHIFT: u32 = 2;
 
-/// Most words that a heap uses.
+/// The most words that a heap uses.
 pub const MOST_WORDS: usize = (1 << 30) - 1;
 
-/// Which arrays of a slice are in use.
+/// Keeps track of which arrays of a slice are in use.
 pub struct Heap {
     lock: Lock,
     live: AtomicU32,
@@ -33,7 +33,7 @@ pub struct Heap {
     heads: [AtomicU32; DOUBLINGS * LISTS as usize],
 }
 
-/// An array: the place of its first word. Never 0.
+/// An array, given by the index of its first word. Never 0.
 pub type Array = u32;
 
 fn class(size: u32) -> (usize, u32) {
@@ -50,7 +50,7 @@ fn round_up(size: u32) -> u32 {
 }
 
 impl Heap {
-    /// Words of the shortest array.
+    /// The length of the shortest array, in words.
     pub const LEAST_LEN: u32 = LEAST - 1;
 
     pub fn new() -> Self {
@@ -63,7 +63,7 @@ impl Heap {
         }
     }
 
-    /// Gives everything back: all of `words` is one free block.
+    /// Gives all arrays back: all of `words` is one free block.
     pub fn clear(&mut self, words: &[AtomicU32]) {
         *self = Self::new();
         let size = words.len() as u32;
@@ -72,17 +72,17 @@ impl Heap {
         }
     }
 
-    /// Words in use, headers and what was carved included.
+    /// Words in use, including headers and carved arrays.
     pub fn live(&self) -> u32 {
         get(&self.live)
     }
 
-    /// An array of at least `len` words, whose content is arbitrary. `None` if there is no room.
+    /// Takes an array of at least `len` words, whose content is arbitrary. `None` if there is no room.
     pub fn take(&self, words: &[AtomicU32], len: u32) -> Option<Array> {
         self.take_up_to(words, len, len)
     }
 
-    /// The shortest free array of at least `least` words that is at hand, but not more than `most` of it.
+    /// Takes the shortest free array of at least `least` words that is at hand, but not more than `most` words of it.
     pub fn take_up_to(&self, words: &[AtomicU32], least: u32, most: u32) -> Option<Array> {
         let (least, most) = ((least + 1).max(LEAST), (most + 1).max(LEAST));
         let _held = self.lock.hold();
@@ -105,15 +105,16 @@ impl Heap {
         Some(at + 1)
     }
 
-    /// Words of an array.
+    /// The length of an array in words.
     pub fn len(&self, words: &[AtomicU32], array: Array) -> u32 {
-        // The header's size is its holder's; a neighbour only changes the bit that says what lies before.
+        // The size in a header is written by the block's holder only; a neighbour only changes the bit that says
+        // whether the block before is free.
         (get(place::at(words, array as usize - 1)) >> SIZE_SHIFT) - 1
     }
 
-    /// An array from `header` to `end`, which was the last part of a longer one: what remains of that goes back by
-    /// [`Heap::give_rest`]. Nobody else's words are read or written, so no lock is needed: the header of the longer
-    /// array is left as it is, for nobody asks how long a neighbour in use is.
+    /// Makes an array of the words from `header` to `end`, which were the last part of a longer array: what remains of
+    /// that is given back by [`Heap::give_rest`]. Nobody else's words are read or written, so no lock is needed: the
+    /// header of the longer array is left as it is, because nobody asks for the length of a neighbour that is in use.
     pub fn carve(words: &[AtomicU32], header: u32, end: u32) -> Array {
         set(place::at(words, header as usize), (end - header) << SIZE_SHIFT);
         header + 1
@@ -124,7 +125,7 @@ impl Heap {
         self.give_rest(words, array, array + self.len(words, array));
     }
 
-    /// Gives back what is left of an array, up to `end`, after others were carved off it.
+    /// Gives back what is left of an array, up to `end`, after other arrays were carved off it.
     pub fn give_rest(&self, words: &[AtomicU32], array: Array, end: u32) {
         let _held = self.lock.hold();
         let mut at = array - 1;
@@ -145,7 +146,7 @@ impl Heap {
         self.insert(words, at, size, get(place::at(words, at as usize)) & AFTER_FREE);
     }
 
-    /// Says in the header of the block at `at`, if there is one, whether the one before is free.
+    /// Writes into the header of the block at `at`, if there is one, whether the block before is free.
     fn tell_next(&self, words: &[AtomicU32], at: u32, after_free: u32) {
         if let Some(next) = words.get(at as usize) {
             set(next, get(next) & !AFTER_FREE | after_free);
@@ -168,7 +169,7 @@ impl Heap {
         Some(get(place::at(&self.heads, doubling * LISTS as usize + list as usize)) - 1)
     }
 
-    /// Makes `size` words at `at` a free block.
+    /// Makes the `size` words at `at` a free block.
     fn insert(&self, words: &[AtomicU32], at: u32, size: u32, after_free: u32) {
         let (doubling, list) = class(size);
         let head = place::at(&self.heads, doubling * LISTS as usize + list as usize);
@@ -187,8 +188,8 @@ impl Heap {
         self.tell_next(words, at + size, AFTER_FREE);
     }
 
-    /// The free block at `at` gives up its first `used` words, and keeps its place in its list: what most arrays are
-    /// taken from is one large block.
+    /// Takes the first `used` words from the free block at `at`, which keeps its place in its list: most arrays are
+    /// taken from one large block.
     fn move_front(&self, words: &[AtomicU32], at: u32, used: u32, size: u32) {
         let (next, before) = (get(place::at(words, at as usize + 1)), get(place::at(words, at as usize + 2)));
         let here = (at + used) as usize;
@@ -199,8 +200,8 @@ impl Heap {
         self.link(words, next, before, at + used + 1, class(size));
     }
 
-    /// Makes `link` the block between `before` and `next` of a list (each its place plus 1, 0 for none), at the list's
-    /// head where nothing is before.
+    /// Makes `link` the block between `before` and `next` in a list (each is an index plus 1, or 0 for none); if there
+    /// is none before, `link` becomes the list's head.
     fn link(&self, words: &[AtomicU32], next: u32, before: u32, link: u32, (doubling, list): (usize, u32)) {
         if next != 0 {
             set(place::at(words, next as usize - 1 + 2), link);

@@ -1,4 +1,4 @@
-//! The memory of a tree, and taking and freeing nodes in it.
+//! The memory of a tree: how nodes are taken and freed in it.
 
 use super::arrays::Arrays;
 use super::graph::{Graph, GraphWords};
@@ -12,10 +12,10 @@ use crate::sync::{AtomicU32, acquire, get, set};
 use core::fmt;
 use core::num::NonZeroU64;
 
-/// A node's record; its words are named in `node.rs`.
+/// A node's record; `node.rs` names its words.
 pub type NodeWords = [AtomicU32; 5];
 
-/// Bytes of a node without its edges.
+/// Bytes of a node, without its edges.
 pub const NODE_BYTES: usize = size_of::<[u32; 5]>();
 
 /// A tree (or a graph) in lent memory.
@@ -40,14 +40,14 @@ impl fmt::Debug for Tree<'_> {
 }
 
 impl<'m> Tree<'m> {
-    /// Most nodes that a tree uses: 2²⁹ − 1, as links of 29 bits tell apart.
+    /// The most nodes that a tree uses: 2²⁹ − 1, because a link has 29 bits.
     pub const MAX_NODES: usize = MOST_CHILDREN;
-    /// Most words that it uses for edges: 2³⁰ − 1.
+    /// The most words that a tree uses for edges: 2³⁰ − 1.
     pub const MAX_WORDS: usize = MOST_WORDS;
 
-    /// An empty tree with room for `nodes.len()` nodes, and `words` for their edges (what lies beyond
+    /// An empty tree with room for `nodes.len()` nodes, which keeps their edges in `words` (what lies beyond
     /// [`Tree::MAX_NODES`] and [`Tree::MAX_WORDS`] is not used). What the memory held before does not matter, but
-    /// nobody else may use it: that would be safe, and senseless.
+    /// nobody else may use it meanwhile: that would be memory-safe, but the tree would make no sense.
     ///
     /// ```
     /// use oncilla_core::search::{Params, Search};
@@ -68,8 +68,8 @@ impl<'m> Tree<'m> {
         tree
     }
 
-    /// The same as a graph: positions that are reached on several paths have one node. Room is for as many nodes as
-    /// `graph` is long.
+    /// An empty graph: positions that are reached on several paths have one node. It has room for as many nodes as the
+    /// shorter of `nodes` and `graph` has elements.
     pub fn new_graph(nodes: &'m [NodeWords], words: &'m [AtomicU32], graph: &'m [GraphWords]) -> Self {
         let mut tree = Self::new(&nodes[..nodes.len().min(graph.len())], words);
         tree.graph = Some(Graph::new(graph));
@@ -77,22 +77,22 @@ impl<'m> Tree<'m> {
         tree
     }
 
-    /// Nodes that there is room for.
+    /// How many nodes there is room for.
     pub fn node_capacity(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Words that there are for edges.
+    /// How many words there are for edges.
     pub fn word_capacity(&self) -> usize {
         self.words.len()
     }
 
-    /// Words in use by edges.
+    /// How many words edges use.
     pub fn live_words(&self) -> usize {
         self.arrays.live() as usize
     }
 
-    /// Bytes in use by nodes and their edges.
+    /// How many bytes nodes and their edges use.
     pub fn live_bytes(&self) -> usize {
         let graph = if self.graph.is_some() { size_of::<GraphWords>() } else { 0 };
         self.live_nodes() * (NODE_BYTES + graph) + self.live_words() * 4
@@ -108,7 +108,8 @@ impl<'m> Tree<'m> {
         place::at(self.nodes, slot as usize)
     }
 
-    /// One link to the node less. When it was the last one the node, and all that hangs on it alone, is freed.
+    /// Takes a link from the node; if it was the last one, frees the node, and all nodes that only it leads to. Returns
+    /// how many were freed.
     fn release(&self, slot: u32) -> usize {
         let mut freed = 0;
         let mut first = self.unlink(slot, 0);
@@ -122,8 +123,8 @@ impl<'m> Tree<'m> {
         freed
     }
 
-    /// Takes a link from a node; puts the node before `first` in the list of those to be freed if it was the last. That
-    /// list goes through the same word as the one of those that are free.
+    /// Takes a link from a node. If it was the last one, puts the node before `first` in the list of nodes to be freed,
+    /// and returns the list's new head. The list uses the same word of a node as the list of free nodes.
     fn unlink(&self, slot: u32, first: u32) -> u32 {
         if self.graph.as_ref().is_some_and(|graph| graph.unlink(slot) > 0) {
             return first;
@@ -148,7 +149,7 @@ impl<'m> Tree<'m> {
         node.is_expanded() && node.edge_count() == edges
     }
 
-    /// Gives back the memory of one node that nobody links to.
+    /// Gives back the memory of one node that no link leads to.
     fn drop_node(&self, slot: u32) {
         if let Some(graph) = &self.graph {
             graph.forget(slot);
@@ -162,7 +163,7 @@ impl<'m> Tree<'m> {
 }
 
 fn key(slot: u32) -> Key {
-    // A slot plus 1 is not 0.
+    // The key is the slot plus 1, which is not 0.
     Key(NonZeroU64::MIN.saturating_add(u64::from(slot)))
 }
 
@@ -202,7 +203,8 @@ impl<'m> Repository for Tree<'m> {
     fn create(&self, _parent: Option<(Key, u16)>) -> Option<Key> {
         let link = self.pool.take(self.nodes)?;
         let words = self.node(link - 1);
-        // Whoever looks at the tree may have come to a leaf that was here before, and write its state back.
+        // Someone who looks at the tree may have come to a leaf that was in this slot before, and may write its state
+        // back.
         acquire(&words[STATE], super::node::LOCKED);
         set(&words[1], 0);
         crate::sync::release(&words[STATE], NEW);

@@ -1,8 +1,8 @@
 //! The node repository that searches use: compressed, in memory that is fixed before it starts.
 //!
-//! A node is five words. One that was visited once has no more than that and its priors, two bytes for each legal move;
-//! most nodes of a search are such leaves. With the first visit of a child it becomes a branch: N, the sums and the
-//! records of its visited edges, twenty bytes each, move to an array of their own that grows with them.
+//! A node is five words. A node that was visited once has no more than that and its priors, two bytes for each legal
+//! move; most nodes of a search are such leaves. With the first visit of a child it becomes a branch: N, the sums and
+//! the records of its visited edges, twenty bytes each, move to an array of their own that grows with them.
 //!
 //! All of it is 32-bit atomics, so threads share it by `&`, and no code here is `unsafe`. A bit in each node's first
 //! word is its lock.

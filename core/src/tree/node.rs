@@ -1,4 +1,4 @@
-//! A locked node: reading and updating its parts.
+//! A locked node: reads and updates its parts.
 
 use super::heap::Array;
 use super::memory::{NodeWords, Tree, key_of_link, slot_of};
@@ -11,14 +11,14 @@ use core::fmt;
 
 // The words of a node.
 pub(super) const STATE: usize = 0;
-/// The array of priors. Of a node that ended and has no branch: N.
+/// The array of priors; in a node that ended and has no branch: N.
 const PRIORS: usize = 1;
-/// Without a branch: the value of the only visit. With one: its array …
+/// Without a branch: the value of the only visit. With a branch: its array …
 const VALUE: usize = 2;
 const BRANCH_ARRAY: usize = VALUE;
-/// … the edge to be visited next: its prior's code, and above it its index …
+/// … the edge to be visited next (its prior's code, with its index in the bits above) …
 const UPCOMING: usize = 3;
-/// … and how many records there are (low half), and room for how many.
+/// … and how many records there are (low half), and how many there is room for.
 const RECORDS: usize = 4;
 
 // The bits of STATE.
@@ -33,14 +33,14 @@ const RESTORING: u32 = 1 << 7;
 const ENDING_SHIFT: u32 = 8;
 const LOWER_SHIFT: u32 = 10;
 const UPPER_SHIFT: u32 = 12;
-/// [`MOST_IDLE`] less how often recycling has looked since the last visit.
+/// [`MOST_IDLE`] less how often recycling has looked at the node since its last visit.
 const RECENT_SHIFT: u32 = 14;
 const TWO_BITS: u32 = 3;
 const COUNT_SHIFT: u32 = 16;
 /// The state of a node without visits.
 pub(super) const NEW: u32 = LIVE | (Bound::Win as u32) << UPPER_SHIFT;
 
-/// Most edges a node can have. Go on a 19×19 board has 362.
+/// The most edges that a node can have. Go on a 19×19 board has 362.
 pub const MAX_EDGES: usize = 1023;
 
 // The words of a branch.
@@ -48,7 +48,8 @@ const N: usize = 0;
 const SUMS: usize = 1;
 const FIRST_RECORD: usize = SUMS + Sums::WORDS;
 
-/// A prior's code in an array of priors: 0 for an edge that has a record. No prior packs to the largest number.
+/// A prior's code in an array of priors: 0 for an edge that has a record. (No prior packs to the largest 16-bit number,
+/// so adding 1 does not overflow.)
 const HAS_RECORD: u16 = 0;
 
 /// A node of a [`Tree`] under its lock.
@@ -56,7 +57,8 @@ pub struct Locked<'t, 'm> {
     tree: &'t Tree<'m>,
     words: &'m NodeWords,
     state: u32,
-    /// The words from the branch on; empty without one. Kept here, because an atomic that is read twice is read twice.
+    /// The words from the branch on; empty without a branch. It is kept here, because the compiler does not merge two
+    /// reads of an atomic.
     branch: &'m [AtomicU32],
 }
 
@@ -68,18 +70,18 @@ impl fmt::Debug for Locked<'_, '_> {
     }
 }
 
-/// What comes from memory at once has so many words.
+/// How many words memory delivers at once: a cache line.
 #[cfg(not(loom))]
 const LINE_WORDS: usize = 16;
 
-/// Reads a little of whatever selection will read of a node that nobody has locked: what its words say may be out of
-/// date, and then the wrong words are read in vain.
+/// Prefetches what selection will read of a node. The node is not locked, so what its words say may be out of date;
+/// then the wrong words are prefetched, in vain.
 #[cfg(not(loom))]
 #[inline]
 pub(super) fn touch_edges(all: &[AtomicU32], node: &NodeWords) {
     let state = get(&node[STATE]);
     let touch = |at: usize| _ = all.get(at).map(crate::sync::touch);
-    // Where no edge is left to be opened, the priors are not read.
+    // If no edge is left to be opened, selection does not read the priors.
     if state & EXPANDED != 0 && (state & BRANCH == 0 || get(&node[UPCOMING]) != 0) {
         let priors = get(&node[PRIORS]) as usize;
         touch(priors);
@@ -124,14 +126,14 @@ impl<'t, 'm> Locked<'t, 'm> {
         self.state = self.state & !(TWO_BITS << shift) | bits << shift;
     }
 
-    /// From now on the branch is this array.
+    /// Makes this array the branch.
     fn set_branch(&mut self, array: Array) {
         set(&self.words[BRANCH_ARRAY], array);
         self.set_flag(BRANCH, true);
         self.branch = place::from(self.tree.words, array as usize);
     }
 
-    /// The branch without its records.
+    /// The words of the branch before its records.
     #[inline(always)]
     fn branch_head(&self) -> &'m [AtomicU32; FIRST_RECORD] {
         place::chunk(self.branch, 0)
@@ -199,7 +201,7 @@ impl<'t, 'm> Locked<'t, 'm> {
         }
     }
 
-    /// Moves N and sums to a branch with room for a record.
+    /// Moves N and the sums to a new branch, with room for one record.
     fn make_branch(&mut self, n: u32, sums: Sums) -> bool {
         let Some(array) = self.take_branch(1) else { return false };
         self.set_branch(array);
@@ -212,13 +214,13 @@ impl<'t, 'm> Locked<'t, 'm> {
         self.tree.arrays.take(self.tree.words, (FIRST_RECORD + records * RECORD) as u32)
     }
 
-    /// Records that there is room for after so many are full: half as many again, and fewer where memory is short.
+    /// How many records to make room for when `records` are full: half as many again, and fewer if memory is short.
     fn grown(&self, records: usize) -> usize {
         let short = self.tree.arrays.is_short(self.tree.words);
         records + records / if short { 8 } else { 2 } + 1
     }
 
-    /// Room for one record more.
+    /// Makes room for one more record.
     fn make_room(&mut self) -> bool {
         let records = self.records();
         if records < (get(&self.words[RECORDS]) >> 16) as usize {
@@ -237,17 +239,17 @@ impl<'t, 'm> Locked<'t, 'm> {
         true
     }
 
-    /// The word of the edge to be visited next, 0 if all have a record.
+    /// The word for the edge to be visited next, 0 if all edges have a record.
     fn upcoming(&self) -> u32 {
         if self.flag(BRANCH) { get(&self.words[UPCOMING]) } else { self.find_upcoming() }
     }
 
-    /// The largest prior, of equals the first.
+    /// Finds the edge with the largest prior, of equal ones the first, and returns its word.
     fn find_upcoming(&self) -> u32 {
         if !self.flag(EXPANDED) || self.edge_count() == 0 {
             return 0;
         }
-        // The code in the high half decides, then the smaller index; the lists are short.
+        // The code in the high half decides, then the smaller index: the lists are short.
         let (mut best, mut rank) = (0, 0xffff);
         for word in self.priors() {
             let word = get(word);
@@ -267,7 +269,7 @@ impl<'t, 'm> Locked<'t, 'm> {
         set(word, get(word) & !(0xffff << shift) | u32::from(code) << shift);
     }
 
-    /// Gives back what lies outside the node's record.
+    /// Gives back the node's arrays, which are outside of its record.
     pub(super) fn give_arrays(&mut self) {
         if self.flag(EXPANDED) {
             self.tree.arrays.give(self.tree.words, get(&self.words[PRIORS]));
@@ -279,12 +281,12 @@ impl<'t, 'm> Locked<'t, 'm> {
         self.branch = &[];
     }
 
-    /// Who still holds its key reads a node of which nothing is known.
+    /// Makes the node one of which nothing is known, for anybody who still holds its key.
     pub(super) fn die(&mut self) {
         self.state = (Bound::Win as u32) << UPPER_SHIFT;
     }
 
-    /// A node that ended gives up its edges: N and value remain.
+    /// Frees the edges of a node that ended: N and value remain.
     pub(super) fn become_leaf(&mut self) {
         let (n, value) = (self.n(), self.mean());
         self.give_arrays();

@@ -1,4 +1,4 @@
-//! Which slots of a slice of nodes are in use.
+//! Keeps track of which slots of a slice of nodes are in use.
 
 use super::memory::NodeWords;
 use super::node::STATE;
@@ -9,38 +9,38 @@ use crate::sync::{AtomicU32, Lock, get, set};
 /// No slot.
 pub const NONE: u32 = 0;
 
-/// Free nodes hang in lists through this word.
+/// The word of a free node that links to the next one in its list.
 pub const LINK: usize = 3;
 
-/// Slots that a thread takes to itself at once.
+/// How many slots a thread takes for itself at once.
 const STRETCH: u32 = 64;
 /// Slices shorter than this are not shared out: what other threads hold would be a large part of them.
 const SHARED_FROM: usize = 1 << 11;
 
-/// Slots that were never used lie above a mark; those given back hang in a list.
+/// Slots that were never used are above a mark; those that were given back are in a list.
 ///
-/// A thread takes a stretch of slots at once, and nodes from its own stretch: neighbours in a stretch share lines of
-/// cache, and so no thread writes into a line that another one is filling. Slots are named by their number plus 1.
+/// A thread takes a stretch of slots at once, and then nodes from its own stretch: neighbours in a stretch share cache
+/// lines, so that no thread writes into a line that another one is filling. Slots are named by their number plus 1.
 pub struct Pool {
     lock: Lock,
     /// The first slot of the list.
     free: AtomicU32,
-    /// Slots that have been handed out so far.
+    /// How many slots have been handed out so far.
     fresh: AtomicU32,
-    /// Slots that are in use or in a share.
+    /// How many slots are in use or in a share.
     out: AtomicU32,
     shares: [Share; SHARES],
 }
 
-/// Slots that one thread has to itself (or more of them, where there are more threads than shares).
+/// Slots that one thread has to itself (or several threads have, if there are more threads than shares).
 #[cfg_attr(all(feature = "std", not(loom)), repr(align(128)))]
 struct Share {
     lock: Lock,
-    /// The first slot of a list, and the first of a stretch that goes up to `end`.
+    /// The first slot of a list, and the first slot of a stretch that ends at `end`.
     free: AtomicU32,
     next: AtomicU32,
     end: AtomicU32,
-    /// How many all of them are.
+    /// How many slots the list and the stretch have together.
     held: AtomicU32,
 }
 
@@ -62,7 +62,7 @@ impl Pool {
         }
     }
 
-    /// A slot, or `None` when all are in use. Nobody holds the node, whose other words are arbitrary.
+    /// Takes a slot; `None` if all are in use. Nobody holds the slot's node, whose other words are arbitrary.
     pub fn take(&self, nodes: &[NodeWords]) -> Option<u32> {
         let own = if nodes.len() >= SHARED_FROM { share::own(&self.shares) } else { None };
         let Some(share) = own else { return self.take_one(nodes) };
@@ -90,7 +90,8 @@ impl Pool {
         Some(slot)
     }
 
-    /// At most so many slots that were never used: the index of the first. From now on their nodes can be looked at.
+    /// Takes at most `wanted` slots that were never used, and returns the index of the first. From now on their nodes
+    /// can be looked at.
     fn cut(&self, nodes: &[NodeWords], wanted: u32) -> Option<u32> {
         let first = get(&self.fresh);
         let end = (first + wanted).min(nodes.len() as u32);
@@ -99,7 +100,7 @@ impl Pool {
         (end > first).then_some(first)
     }
 
-    /// Fills a share that is held and has nothing left, and takes a slot from it.
+    /// Fills a share that is locked and has nothing left, and takes a slot from it.
     fn refill(&self, share: &Share, nodes: &[NodeWords]) -> Option<u32> {
         let _held = self.lock.hold();
         let first = get(&self.free);
@@ -133,21 +134,21 @@ impl Pool {
         set(&self.out, get(&self.out) - 1);
     }
 
-    /// Slots in use.
+    /// How many slots are in use.
     pub fn live(&self) -> usize {
         let held: u32 = self.shares.iter().map(|share| get(&share.held)).sum();
-        // While others take slots, the two numbers are not of one moment.
+        // While other threads take slots, the two numbers are not from the same moment.
         get(&self.out).saturating_sub(held) as usize
     }
 
-    /// Slots that have been used so far lie below this one.
+    /// All slots that have been used so far are below this one.
     pub fn high_water(&self) -> u32 {
         get(&self.fresh)
     }
 }
 
 impl Share {
-    /// A slot of a share that is held.
+    /// Takes a slot from a share that is locked.
     fn pop(&self, nodes: &[NodeWords]) -> Option<u32> {
         let (first, next) = (get(&self.free), get(&self.next));
         let slot = if first != NONE {

@@ -18,15 +18,15 @@ pub const RECORD: usize = 5;
 const CHILD_BITS: u32 = 29;
 const CHILD_MASK: u32 = (1 << CHILD_BITS) - 1;
 const FIRM: u32 = 1 << CHILD_BITS;
-/// Below the visits in flight.
+/// The bits below the number of visits in flight.
 const LINK_BITS: u32 = CHILD_BITS + 1;
 const LINK_MASK: u32 = CHILD_MASK | FIRM;
-/// Most slots that a child's link can tell apart.
+/// The largest number of slots that a child's link can tell apart.
 pub const MOST_CHILDREN: usize = CHILD_MASK as usize;
 
 const WL_BITS: u32 = 24;
 const WL_MASK: u32 = (1 << WL_BITS) - 1;
-/// The code of W−L = 0. Codes begin with 1.
+/// The code of W−L = 0. (0 stands for no value: codes begin with 1.)
 const WL_EVEN: i32 = 1 << (WL_BITS - 1);
 const LOW_BITS: u32 = 32 - WL_BITS;
 const LOW_MASK: u32 = (1 << LOW_BITS) - 1;
@@ -43,7 +43,7 @@ pub fn read(words: &[AtomicU32; RECORD]) -> Visit {
     Visit { n, in_flight, value, prior: edge as u16, mv: naming(words) }
 }
 
-/// What selection needs.
+/// What selection needs of the record.
 #[inline(always)]
 pub fn seen(words: &[AtomicU32; RECORD]) -> Seen {
     let [n, _, wl, edge, rest] = words;
@@ -52,7 +52,7 @@ pub fn seen(words: &[AtomicU32; RECORD]) -> Seen {
     Seen { n: get(n), value, prior: get(edge) as u16 }
 }
 
-/// The move, or its place among the legal ones.
+/// The move, or its index among the legal ones.
 #[inline]
 pub fn naming(words: &[AtomicU32; RECORD]) -> Naming {
     let [_, _, wl, edge, rest] = words;
@@ -61,7 +61,7 @@ pub fn naming(words: &[AtomicU32; RECORD]) -> Naming {
     if named { Naming::Named(Move((edge >> 16) as u16)) } else { Naming::Index(rest as u16) }
 }
 
-/// One visit more, in flight; `false` where there are as many in flight as the record can say.
+/// Counts one more visit in flight; `false` if the record can't count any more of them.
 #[inline]
 pub fn depart(words: &[AtomicU32; RECORD]) -> bool {
     let (child, wl) = (get(&words[1]), get(&words[2]));
@@ -77,8 +77,8 @@ pub fn depart(words: &[AtomicU32; RECORD]) -> bool {
     true
 }
 
-/// Visits in flight come back, after which the child is worth `value`. Gives back what the record adds to its node's
-/// sums more than before.
+/// `visits` of the visits in flight come back, after which the child is worth `value`. Returns by how much the record's
+/// contribution to its node's sums grows.
 #[inline(always)]
 pub fn arrive(words: &[AtomicU32; RECORD], visits: u16, value: EdgeValue) -> Sums {
     let before = read(words);
@@ -96,7 +96,7 @@ fn code_of(value: EdgeValue) -> u32 {
     (value.wl + WL_EVEN) as u32
 }
 
-/// Writes all but the child.
+/// Writes everything but the child.
 #[inline(always)]
 pub fn write(words: &[AtomicU32; RECORD], visit: Visit) {
     let in_flight = u32::from(visit.in_flight);
@@ -121,7 +121,7 @@ pub fn child(words: &[AtomicU32; RECORD]) -> u32 {
     get(&words[1]) & CHILD_MASK
 }
 
-/// Another child, which is not firm.
+/// Links the record to another child, which is not firm.
 #[inline]
 pub fn set_child(words: &[AtomicU32; RECORD], child: u32) {
     set(&words[1], get(&words[1]) & !LINK_MASK | child);

@@ -1,21 +1,22 @@
-//! A share for each thread of what all of them take from.
+//! For each thread, a share of what all threads take from.
 //!
-//! Threads that take nodes and arrays from one place write to the same lines of cache, there and in what they have
-//! taken, which lies side by side. So each takes a larger piece at once, and its nodes and arrays from that.
+//! Threads that take nodes and arrays from one place write to the same cache lines: in that place, and in what they
+//! have taken, which lies side by side. So each thread takes a larger piece at once, and its nodes and arrays from
+//! that.
 
-/// Shares that there are. Beyond so many threads, some have one together.
+/// How many shares there are. If there are more threads than that, some threads have a share in common.
 #[cfg(all(feature = "std", not(loom)))]
 pub const SHARES: usize = 8;
-/// Without threads that can be told apart, all take from the whole.
+/// Threads can't be told apart: all take from the whole.
 #[cfg(any(not(feature = "std"), loom))]
 pub const SHARES: usize = 0;
 
-/// The share of the thread that asks; `None` if there is none.
+/// The share of the calling thread; `None` if there is none.
 pub fn own<S>(shares: &[S; SHARES]) -> Option<&S> {
     shares.get(index())
 }
 
-/// Threads get their shares in turn.
+/// The index of the calling thread's share: threads get theirs in turn.
 #[cfg(all(feature = "std", not(loom)))]
 fn index() -> usize {
     use core::cell::Cell;

@@ -1,18 +1,18 @@
-//! Numbers on the squares of a board, and layers that go over it.
+//! Numbers on the squares of a board, and layers that work on them.
 
 use crate::pack::{Layer, SQUARES};
 use crate::sums::{Inputs, Window, to_whole};
 
-/// Squares of a row of a board with a border.
+/// How many cells a row of a board has, with its border.
 pub(crate) const ROW: usize = 10;
 
-/// Squares with the border, which is zero: a 3×3 convolution reads it.
+/// How many cells a board has, with its border of zeros, which 3×3 convolutions read.
 pub(crate) const CELLS: usize = ROW * ROW;
 
-/// Numbers of each square, channel by channel.
+/// The numbers of all squares: for each square those of its channels.
 pub(crate) type Board<T, const FILTERS: usize> = [[T; FILTERS]; CELLS];
 
-/// A 3×3 convolution of the tower: in whole numbers, bias included.
+/// A 3×3 convolution of the tower, in whole numbers, with its bias.
 pub(crate) fn convolve<const FILTERS: usize>(
     layer: &Layer<'_>,
     input: &Board<f32, FILTERS>,
@@ -23,7 +23,7 @@ pub(crate) fn convolve<const FILTERS: usize>(
     convolve_whole(layer, whole, step, output);
 }
 
-/// The same where the whole numbers are there.
+/// The same convolution for an input that is in whole numbers already.
 pub(crate) fn convolve_whole<const FILTERS: usize>(
     layer: &Layer<'_>,
     input: &Board<i8, FILTERS>,
@@ -38,7 +38,7 @@ pub(crate) fn convolve_whole<const FILTERS: usize>(
     }
 }
 
-/// A 1×1 convolution. In `output` all channels of a square lie together, without a border.
+/// A 1×1 convolution. In `output` the channels of a square are next to each other, and there is no border.
 pub(crate) fn squeeze<const FILTERS: usize>(
     layer: &Layer<'_>,
     input: &Board<f32, FILTERS>,
@@ -53,7 +53,7 @@ pub(crate) fn squeeze<const FILTERS: usize>(
     }
 }
 
-/// Numbers as a layer reads them.
+/// The numbers in the form in which a layer reads them.
 pub(crate) fn inputs<'a>(layer: &Layer<'_>, single: &'a [f32], whole: &'a mut [i8]) -> Inputs<'a> {
     let whole = &mut whole[..single.len()];
     let step = if layer.is_whole() { to_whole(single, whole) } else { 0.0 };
@@ -66,7 +66,7 @@ pub(crate) fn around(square: usize, filters: usize) -> Window {
     Window { at: corner * filters, rows: 3, len: 3 * filters, stride: ROW * filters }
 }
 
-/// Where a square of the board lies within the border.
+/// The cell of a square of the board.
 pub(crate) fn cell_of(square: usize) -> usize {
     (square / 8 + 1) * ROW + square % 8 + 1
 }
@@ -89,6 +89,7 @@ pub(crate) fn rectify<const FILTERS: usize>(board: &mut Board<f32, FILTERS>) {
 }
 
 pub(crate) fn relu(x: f32) -> f32 {
-    // Not `max`: that is a call where the processor has no instruction for it, and hides what is not a number.
+    // This is not `max`: if the processor has no instruction for that, it is a call; and it would hide what is not a
+    // number.
     if x < 0.0 { 0.0 } else { x }
 }

@@ -1,4 +1,4 @@
-//! A position through the network.
+//! Runs a position through the network.
 
 use crate::board::{
     Board, CELLS, ROW, cell_of, cells, clear_border, convolve, convolve_whole, inputs, rectify, relu, squeeze,
@@ -7,18 +7,18 @@ use crate::pack::{Block, Head, MOST_HIDDEN, Network, PackError, SQUARES, Squeeze
 use crate::policy::Logits;
 use crate::sums::{Window, to_whole};
 
-/// What a network of so many filters works in: three boards, 900 bytes a filter.
+/// The working memory of a network with `FILTERS` filters: three boards, 900 bytes for each filter.
 pub struct Room<const FILTERS: usize> {
     /// The tower's value.
     x: Board<f32, FILTERS>,
-    /// What becomes of it in a block or a head.
+    /// The value that a block or a head makes of it.
     y: Board<f32, FILTERS>,
     /// What a layer in eight bits reads.
     whole: Board<i8, FILTERS>,
 }
 
 impl<const FILTERS: usize> Room<FILTERS> {
-    /// Room that was not used yet; a `static` can hold it.
+    /// A room that has not been used yet; a `static` can hold it.
     pub const fn new() -> Self {
         Self { x: [[0.0; FILTERS]; CELLS], y: [[0.0; FILTERS]; CELLS], whole: [[0; FILTERS]; CELLS] }
     }
@@ -41,7 +41,7 @@ pub struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// The logit of a move, by its number in Lc0's policy. NaN for one that there is not.
+    /// The logit of a move, given by its index in Lc0's policy. NaN for an index that does not exist.
     pub fn logit(&self, index: u16) -> f32 {
         match self.places.get(usize::from(index)) {
             Some(place) => self.logits.at(u16::from_le_bytes(*place).into()),
@@ -51,11 +51,11 @@ impl Evaluation<'_> {
 }
 
 impl<'a> Network<'a> {
-    /// Runs the network on a position. `planes` says of an input plane on which squares (a1 = bit 0) it has a value,
-    /// and which; it is 0 on the others.
+    /// Runs the network on a position. `planes` gives, for an input plane, the squares (a1 = bit 0) on which it has a
+    /// value, and that value; on the others it is 0.
     ///
     /// # Errors
-    /// If the room is for another number of filters.
+    /// If the room is for another number of filters than the network has.
     pub fn evaluate<'r, const FILTERS: usize>(
         &self,
         planes: impl Fn(usize) -> (u64, f32),
@@ -82,7 +82,8 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// The input convolution. Most planes have few squares: it goes from what is there to what that adds to.
+    /// The input convolution. Most planes have few squares: so it goes through these, and adds to the outputs that they
+    /// affect.
     fn read_planes<const FILTERS: usize>(
         &self,
         planes: impl Fn(usize) -> (u64, f32),
@@ -97,7 +98,7 @@ impl<'a> Network<'a> {
                 let cell = cell_of(squares.trailing_zeros() as usize);
                 squares &= squares - 1;
                 for (tap, weights) in weights.rows(FILTERS).enumerate() {
-                    // The output that sees this cell at this tap lies the other way.
+                    // The output that sees this cell at this tap is on the opposite side of it.
                     let seen_from = cell + ROW + 1 - (tap / 3 * ROW + tap % 3);
                     output[seen_from].iter_mut().zip(weights.iter()).for_each(|(y, w)| *y += w * value);
                 }
@@ -127,7 +128,7 @@ fn run_block<const FILTERS: usize>(
     }
 }
 
-/// The factor and the summand of each filter.
+/// The scale and the shift of each filter.
 fn excite<const FILTERS: usize>(se: &SqueezeExcite<'_>, y: &Board<f32, FILTERS>) -> [[f32; FILTERS]; 2] {
     let mut pooled = [0.0; FILTERS];
     for cell in cells() {
@@ -147,7 +148,7 @@ fn excite<const FILTERS: usize>(se: &SqueezeExcite<'_>, y: &Board<f32, FILTERS>)
     excited
 }
 
-/// A head's last sums. `y` is where its channels go, all those of a square together, without a border.
+/// The outputs of a head. Its channels go into `y`: those of a square next to each other, without a border.
 fn run_head<const FILTERS: usize, const OUTPUTS: usize>(
     head: &Head<'_>,
     x: &Board<f32, FILTERS>,

@@ -1,18 +1,18 @@
 //! Runs a small network of Lc0 where there is no operating system: no `std`, no allocation, no `unsafe`.
 //!
-//! A network is a *pack*: bytes that stay where they are, in flash say, made of a network file by
-//! `oncilla_nets::micro::pack`. Of Lc0's architectures it can be the one that fits there: a tower of residual blocks
-//! with squeeze and excitation, 3×3 convolutions and ReLU, a convolutional or an attention policy, WDL and moves left.
-//! [`Network::new`] checks a pack's lengths; [`Network::evaluate`] runs it in a [`Room`], whose size follows from the
-//! number of filters and from nothing else.
+//! A network is a *pack*: bytes that stay where they are, for instance in flash, made from a network file by
+//! `oncilla_nets::micro::pack`. Of Lc0's architectures only one is supported, which is small enough: a tower of
+//! residual blocks with squeeze and excitation, 3×3 convolutions and ReLU, a convolutional or an attention policy, WDL
+//! and moves left. [`Network::new`] checks a pack's lengths; [`Network::evaluate`] runs it in a [`Room`], whose size
+//! follows from the number of filters and from nothing else.
 //!
 //! Layers multiply in whole numbers of eight bits or in single precision, as each was marked when the pack was made,
-//! and with the rounding of the host's `--precision=int8`: what differs is the order of additions in single precision.
+//! and with the rounding of the host's `--precision=int8`: only the order of additions in single precision differs.
 //! There is no fused multiply-add, so the same pack and the same planes give the same bits on every machine.
 //!
-//! Of the policy's last layer only what is asked for is worked out: [`Evaluation::logit`] is one sum of a convolution,
-//! or one product of a query and a key, so a position costs as many as it has legal moves. Moves have their numbers in
-//! Lc0's policy, whatever its kind is.
+//! Of the policy's last layer only what is asked for is computed: [`Evaluation::logit`] is one sum of a convolution, or
+//! one product of a query and a key, so a position costs as many of them as it has legal moves. Moves are given by
+//! their indices in Lc0's policy, whatever kind of policy the network has.
 //!
 //! ```
 //! use oncilla_micro::{Network, Room};

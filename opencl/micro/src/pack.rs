@@ -1,4 +1,4 @@
-//! The bytes of a network.
+//! The bytes of a network: the format of a pack.
 //!
 //! All numbers are little-endian and nothing is aligned. First [`MAGIC`], then sixteen-bit numbers: [`VERSION`],
 //! filters, residual blocks, neurons of squeeze and excitation, planes that are read, channels and neurons of the value
@@ -18,12 +18,12 @@
 //! | then 1×1 convolutions: embedding, queries, keys, and from keys to [`PIECES`] | a layer each |
 //!
 //! A layer is a byte, [`SINGLE`] or [`WHOLE`], its weights, with `WHOLE` a step for each output, and a bias for each
-//! output. Weights are `[output][3][3][input]` of a convolution, with the rows of the board first, and
-//! `[output][square][channel]` of the dense layer that reads a board: what is multiplied together lies together.
+//! output. The weights of a convolution are `[output][3][3][input]`, with the rows of the board first; those of the
+//! dense layer that reads a board are `[output][square][channel]`: so the weights of one sum are next to each other.
 //!
 //! A move's place is `plane · 64 + from` in a convolutional policy, `(piece · 64 + from) · 64 + to` in an attention
-//! policy, whose piece is the row of the last layer that is added to the product of query and key. So nothing here
-//! knows the rules of chess, or in which order a policy has its moves.
+//! policy, where `piece` is the row of the last layer that is added to the product of query and key. So nothing here
+//! knows the rules of chess, or the order of a policy's moves.
 
 use crate::board::CELLS;
 use core::fmt;
@@ -43,29 +43,29 @@ pub const WHOLE: u8 = 1;
 /// The policy is a convolution to planes, one for each kind of step.
 pub const CONVOLUTION: u8 = 0;
 
-/// The policy is a product of what the square has that a move starts from and what the one has that it ends on.
+/// The policy is a product of what the from square of a move looks for and of what its to square has.
 pub const ATTENTION: u8 = 1;
 
-/// Input planes that there are.
+/// How many input planes there are.
 pub const PLANES: usize = 112;
 
-/// Moves of the policy.
+/// How many moves the policy has.
 pub const MOVES: usize = 1858;
 
-/// Planes of a convolutional policy that moves use, of the 80 that files have.
+/// How many planes of a convolutional policy moves use, of the 80 that files have.
 pub const POLICY_PLANES: usize = 73;
 
-/// What an attention policy tells apart on the square where a piece appears: queen, rook, bishop, and no promotion to
-/// these.
+/// The cases that an attention policy tells apart on the square where a piece appears: queen, rook, bishop, and no
+/// promotion to one of these.
 pub const PIECES: usize = 4;
 
-/// Most neurons of a hidden layer.
+/// The most neurons that a hidden layer may have.
 pub const MOST_HIDDEN: usize = 128;
 
-/// Squares of the board.
+/// How many squares the board has.
 pub(crate) const SQUARES: usize = 64;
 
-/// Squares that a 3×3 convolution reads for one of its outputs.
+/// How many squares a 3×3 convolution reads for one of its outputs.
 pub(crate) const TAPS: usize = 9;
 
 /// Why bytes are not a network that can be run.
@@ -73,44 +73,44 @@ pub(crate) const TAPS: usize = 9;
 pub enum PackError {
     /// They do not begin as a pack of this version does.
     NotAPack,
-    /// So many bytes were expected, at least, and there are fewer.
+    /// There are fewer bytes than are needed so far.
     TooShort {
-        /// Bytes that there must be.
+        /// How many bytes there must be, at least.
         expected: usize,
-        /// Bytes that there are.
+        /// How many bytes there are.
         got: usize,
     },
-    /// So many bytes are left over.
+    /// This many bytes are left over.
     TooLong(usize),
     /// A size in the head is 0 or too large.
     Size {
-        /// Which one.
+        /// Which size.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         got: usize,
-        /// What it may be.
+        /// The largest value that it may have.
         most: usize,
     },
-    /// The byte at this place says no plane of [`PLANES`], or not one behind those before it.
+    /// The byte at this place is not a plane below [`PLANES`], or is not larger than the one before it.
     Plane {
-        /// Where it is.
+        /// Index of the byte.
         at: usize,
     },
-    /// The byte at this place says neither [`SINGLE`] nor [`WHOLE`], or the former in the tower.
+    /// The byte at this place is neither [`SINGLE`] nor [`WHOLE`], or is [`SINGLE`] in the tower.
     Kind {
-        /// Where it is.
+        /// Index of the byte.
         at: usize,
     },
-    /// The byte at this place says neither [`CONVOLUTION`] nor [`ATTENTION`].
+    /// The byte at this place is neither [`CONVOLUTION`] nor [`ATTENTION`].
     Policy {
-        /// Where it is.
+        /// Index of the byte.
         at: usize,
     },
     /// The room is for another number of filters.
     Room {
         /// The network's filters.
         expected: usize,
-        /// The room's.
+        /// The room's filters.
         got: usize,
     },
 }
@@ -147,7 +147,7 @@ impl<'a> Floats<'a> {
         self.0.iter().map(|bytes| f32::from_le_bytes(*bytes))
     }
 
-    /// Rows of so many numbers.
+    /// Rows of `len` numbers.
     pub fn rows(self, len: usize) -> impl Iterator<Item = Floats<'a>> {
         self.0.chunks_exact(len).map(Floats)
     }
@@ -157,7 +157,7 @@ impl<'a> Floats<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Weights<'a> {
     Single(Floats<'a>),
-    /// Whole numbers, a sign and seven bits, and what one is worth in each output.
+    /// Whole numbers (a sign and seven bits), and for each output what a whole number of 1 is worth.
     Whole(&'a [u8], Floats<'a>),
 }
 
@@ -186,7 +186,7 @@ pub(crate) struct Block<'a> {
     pub se: SqueezeExcite<'a>,
 }
 
-/// A few channels for each square, a hidden layer, and the last one.
+/// A head: a convolution to a few channels, a hidden layer, and the last layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head<'a> {
     pub channels: usize,
@@ -209,11 +209,11 @@ pub(crate) struct Attention<'a> {
     pub embedding: Layer<'a>,
     pub query: Layer<'a>,
     pub key: Layer<'a>,
-    /// What is added for the piece that appears, from the key of the square.
+    /// What is added for the piece that appears, computed from the key of its square.
     pub pieces: Layer<'a>,
 }
 
-/// A network in bytes that lie wherever they lie.
+/// A network, read in place from the bytes of its pack.
 #[derive(Clone, Copy, Debug)]
 pub struct Network<'a> {
     pub(crate) filters: usize,
@@ -227,15 +227,15 @@ pub struct Network<'a> {
     pub(crate) value: Head<'a>,
     pub(crate) moves_left: Head<'a>,
     pub(crate) policy: Policy<'a>,
-    /// Of each move in the policy.
+    /// For each move of the policy, its place: see the top of this file.
     pub(crate) places: &'a [[u8; 2]],
 }
 
 impl<'a> Network<'a> {
-    /// Reads a pack, which must be one from its first byte to its last.
+    /// Reads a pack; `pack` must be exactly that, from its first byte to its last.
     ///
     /// # Errors
-    /// If it is none, or a length in it does not fit; see [`PackError`].
+    /// If the bytes are not a pack, or if a length in it does not fit; see [`PackError`].
     pub fn new(pack: &'a [u8]) -> Result<Self, PackError> {
         let mut reader = Reader { bytes: pack, at: 0 };
         if reader.bytes(MAGIC.len()).ok() != Some(&MAGIC) || reader.number().ok() != Some(usize::from(VERSION)) {
@@ -248,7 +248,7 @@ impl<'a> Network<'a> {
         let mut head = || {
             Ok::<_, PackError>((
                 reader.size("channels of a head", filters)?,
-                // As many as there is room for beside a board of one filter.
+                // A board must have room for them: with a single filter that is less than [`MOST_HIDDEN`].
                 reader.size("neurons of a head", MOST_HIDDEN.min(CELLS * filters))?,
             ))
         };
@@ -281,7 +281,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Filters of the tower: what a [`Room`](crate::Room) must be made for.
+    /// How many filters the tower has: a [`Room`](crate::Room) must be made for that number.
     pub fn filters(&self) -> usize {
         self.filters
     }
@@ -294,12 +294,12 @@ impl<'a> Network<'a> {
     /// The residual blocks in their order.
     pub(crate) fn tower(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
         let (mut reader, filters, hidden) = (self.tower, self.filters, self.hidden);
-        // They could be read when the network was.
+        // They could be read when the network was checked.
         (0..self.blocks).map_while(move |_| reader.block(filters, hidden).ok())
     }
 }
 
-/// What has not been read yet.
+/// Reads the rest of a pack.
 #[derive(Clone, Copy, Debug)]
 struct Reader<'a> {
     bytes: &'a [u8],
@@ -308,7 +308,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn bytes(&mut self, len: usize) -> Result<&'a [u8], PackError> {
-        // No length in a head is large enough for the sum to overflow.
+        // No length in a head is large enough for this sum to overflow.
         let (from, to) = (self.at, self.at + len);
         self.at = to;
         self.bytes.get(from..to).ok_or(PackError::TooShort { expected: to, got: self.bytes.len() })
@@ -323,7 +323,8 @@ impl<'a> Reader<'a> {
         if (1..=most).contains(&got) { Ok(got) } else { Err(PackError::Size { what, got, most }) }
     }
 
-    /// Whoever runs the network looks them up, on a microcontroller where nobody sees that there are fewer.
+    /// The caller looks the planes up by these numbers, on a microcontroller, where nobody would notice one that does
+    /// not exist.
     fn planes(&mut self, len: usize) -> Result<&'a [u8], PackError> {
         let from = self.at;
         let planes = self.bytes(len)?;
@@ -351,7 +352,7 @@ impl<'a> Reader<'a> {
         Ok(Layer { weights, bias: self.floats(outputs)? })
     }
 
-    /// A convolution of the tower, which must be in whole numbers: there is no room for another board.
+    /// Reads a convolution of the tower, which must be in whole numbers: there is no room for another board.
     fn conv(&mut self, filters: usize) -> Result<Layer<'a>, PackError> {
         let at = self.at;
         let layer = self.layer(TAPS * filters, filters)?;
@@ -373,7 +374,7 @@ impl<'a> Reader<'a> {
         Ok(Head { channels, hidden, squeeze, dense, last })
     }
 
-    /// With the places of its moves.
+    /// Reads the places of the moves, and the policy.
     fn policy(&mut self, filters: usize) -> Result<(&'a [[u8; 2]], Policy<'a>), PackError> {
         let (at, kind) = (self.at, self.bytes(1)?);
         let places = self.bytes(2 * MOVES)?.as_chunks().0;
@@ -385,7 +386,8 @@ impl<'a> Reader<'a> {
         Ok((places, policy))
     }
 
-    /// An attention policy that fits into the boards: embedding and queries in one each, keys where the embedding was.
+    /// Reads an attention policy, which must fit into the boards: embedding and queries take one each, and keys go
+    /// where the embedding was.
     fn attention(&mut self, filters: usize) -> Result<Attention<'a>, PackError> {
         let width = self.size("channels of the policy's embedding", filters)?;
         let depth = self.size("channels of queries and keys", width)?;

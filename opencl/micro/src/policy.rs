@@ -1,4 +1,4 @@
-//! Policies: what is worked out once for a position, and the logit of a move from that.
+//! Policies: what is computed once for a position, and the logit of a move from that.
 
 use crate::board::{Board, around, convolve, inputs, rectify, squeeze};
 use crate::pack::{Attention, Layer, Policy, SQUARES};
@@ -7,16 +7,16 @@ use crate::sums::{Inputs, Window, to_whole};
 /// λ and α of SELU. Klambauer et al. 2017, arXiv:1706.02515.
 const SELU: (f32, f32) = (1.050_701, 1.673_263_2);
 
-/// What there is of a policy before a move is asked for.
+/// What is computed of a policy before a move is asked for.
 pub(crate) enum Logits<'a> {
     /// What the last convolution reads.
     Convolution { last: Layer<'a>, inputs: Inputs<'a>, filters: usize },
-    /// What the squares that moves start from look for, and what those have that moves end on.
+    /// The queries of the squares from which moves start, and the keys of the squares on which they end.
     Attention { queries: &'a [f32], keys: Inputs<'a>, pieces: Layer<'a> },
 }
 
 impl Logits<'_> {
-    /// The logit at a place, see [`Policy`]. NaN for a plane or a piece that there is not.
+    /// The logit at a place, see [`Policy`]. NaN for a plane or a piece that does not exist.
     pub fn at(&self, place: usize) -> f32 {
         match self {
             Self::Convolution { last, inputs, filters } => {
@@ -35,7 +35,7 @@ impl Logits<'_> {
 }
 
 impl<'a> Policy<'a> {
-    /// Works on the tower's value `x`, which is lost.
+    /// Computes the policy from the tower's value `x`, which is overwritten.
     pub fn run<'r, const FILTERS: usize>(
         &self,
         x: &'r mut Board<f32, FILTERS>,
@@ -57,7 +57,7 @@ impl<'a> Policy<'a> {
     }
 }
 
-/// Queries come to lie in `x`, keys in `y`.
+/// Writes the queries into `x` and the keys into `y`.
 fn attend<'r, const FILTERS: usize>(
     layers: &Attention<'r>,
     x: &'r mut Board<f32, FILTERS>,
@@ -77,7 +77,7 @@ fn attend<'r, const FILTERS: usize>(
         let read = square * width..(square + 1) * width;
         let inputs = Inputs { single: &y[read.clone()], whole: &whole[read], step };
         query.run(&inputs, Window::all(width), |channel, sum| queries[channel] = sum);
-        // A square's key goes where its embedding was, or one before it, which is not needed any more: keys are no
+        // A square's key goes where its embedding was, or an earlier one, which is not needed any more: keys are not
         // wider.
         let mut keys = [0.0; FILTERS];
         key.run(&inputs, Window::all(width), |channel, sum| keys[channel] = sum);

@@ -1,21 +1,21 @@
-//! Sums of products, in single precision and in whole numbers; and how numbers become whole.
+//! Sums of products, in single precision and in whole numbers; and how numbers are rounded to whole ones.
 //!
 //! A layer in whole numbers is the one that the documentation of `oncilla_opencl::int8` defines.
 
 use crate::pack::{Floats, Layer, Weights};
 
-/// The largest whole number, and the smallest negated.
+/// The largest whole number; the smallest is its negative.
 const MOST: f32 = 127.0;
 
-/// Where a float's last bit is worth 1: after this is added, the low bits are the nearest whole number, the even one of
-/// two.
+/// A float of this size has a last bit that is worth 1: after this is added, the low bits are the nearest whole number,
+/// of two equally near ones the even one.
 const NEAREST: f32 = 12_582_912.0;
 
 /// What a layer reads: in single precision, and in whole numbers where the layer wants them.
 pub(crate) struct Inputs<'a> {
     pub single: &'a [f32],
     pub whole: &'a [i8],
-    /// What one whole number is worth.
+    /// What a whole number of 1 is worth.
     pub step: f32,
 }
 
@@ -25,13 +25,12 @@ impl Layer<'_> {
         matches!(self.weights, Weights::Whole(..))
     }
 
-    /// How many numbers come out.
+    /// How many outputs the layer has.
     pub fn outputs(&self) -> usize {
         self.bias.0.len()
     }
 
-    /// Gives `take` each output with its number. An output's inputs are `rows` of equal length, which lie `stride`
-    /// apart from `at` on.
+    /// Calls `take` with the index and the value of each output. `window` says which inputs an output is made of.
     pub fn run(&self, inputs: &Inputs<'_>, window: Window, mut take: impl FnMut(usize, f32)) {
         let outputs = 0..self.outputs();
         match self.weights {
@@ -59,7 +58,7 @@ impl Layer<'_> {
         }
     }
 
-    /// One output alone.
+    /// A single output.
     pub fn output(&self, inputs: &Inputs<'_>, window: Window, output: usize) -> f32 {
         let each = window.rows * window.len;
         let number = |floats: Floats<'_>| floats.0.get(output).map_or(f32::NAN, |bytes| f32::from_le_bytes(*bytes));
@@ -88,7 +87,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// All of a vector.
+    /// The window of a whole vector.
     pub fn all(len: usize) -> Self {
         Self { at: 0, rows: 1, len, stride: len }
     }
@@ -117,7 +116,7 @@ impl Window {
         sum
     }
 
-    /// The sums of four outputs, whose weights lie one after the other.
+    /// The sums of four outputs, whose weights follow each other.
     #[inline(always)]
     fn four(self, inputs: &[i8], weights: &[u8]) -> [i32; 4] {
         let mut sums = [0; 4];
@@ -141,8 +140,8 @@ fn product(input: i8, weight: u8) -> i32 {
     i32::from(input) * i32::from(weight as i8)
 }
 
-/// Writes the whole numbers for `numbers`, and says what one is worth. What is not a number becomes 0 there, and makes
-/// the step one, so that it is not lost.
+/// Rounds `numbers` to whole numbers in `whole`, and returns what a whole number of 1 is worth. What is not a number
+/// becomes 0 in `whole`, and makes the step NaN, so that it is not lost.
 pub(crate) fn to_whole(numbers: &[f32], whole: &mut [i8]) -> f32 {
     let most = numbers.iter().fold(0.0, |most, x| if x.abs() > most || x.is_nan() { x.abs() } else { most });
     let per_step = if most > 0.0 { MOST / most } else { 0.0 };

@@ -12,7 +12,7 @@ use oncilla_opencl::graph::{Activation, INPUT, Layer, Shape, ValueId};
 /// Planes of the input that a dense embedding reads: the pieces of the present position.
 const PIECES: usize = 12;
 
-/// Builds the body on `tower`, which is [`INPUT`] where the network has no convolutions; gives back its last value.
+/// Builds the body on `tower`, which is [`INPUT`] where the network has no convolutions; returns its last value.
 pub(crate) fn build(
     builder: &mut Builder,
     weights: &Weights<'_>,

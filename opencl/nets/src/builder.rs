@@ -1,4 +1,4 @@
-//! Arrays of a file → layers of a graph, each named by its field where it doesn't fit.
+//! From the arrays of a file to the layers of a graph. Errors name the field of the array that does not fit.
 
 use crate::decode::{array, count};
 use crate::error::NetError;
@@ -8,7 +8,7 @@ use oncilla_opencl::graph::{Activation, Graph, Layer, Shape, ShapeError, Squeeze
 /// Squares of a chessboard.
 pub(crate) const SQUARES: usize = 64;
 
-/// A convolution of the file on its way into the graph.
+/// A convolution of the file, on its way into the graph.
 pub(crate) struct Step<'a> {
     pub block: Option<&'a ConvBlock<'a>>,
     pub field: &'a str,
@@ -20,26 +20,26 @@ pub(crate) struct Step<'a> {
 /// An array and the name of its field.
 pub(crate) type Named<'a> = (&'a str, Option<&'a Encoded<'a>>);
 
-/// What becomes of a linear map's sums.
+/// What is done to the sums of a linear map.
 #[derive(Clone, Copy)]
 pub(crate) struct Ending {
-    /// Scales weights and bias.
+    /// Scales both weights and bias.
     pub scale: f32,
     pub residual: Option<ValueId>,
     pub activation: Activation,
 }
 
 impl Ending {
-    /// Only the activation.
+    /// Applies only the activation.
     pub fn activate(activation: Activation) -> Self {
         Self { scale: 1.0, residual: None, activation }
     }
 }
 
-/// A graph that grows.
+/// A graph that is being built.
 pub(crate) struct Builder {
     pub graph: Graph,
-    /// The network's default.
+    /// The network's default activation.
     pub activation: Activation,
 }
 
@@ -52,7 +52,7 @@ impl Builder {
         self.graph.push(layer).map_err(|e: ShapeError| NetError::malformed(field, e.what))
     }
 
-    /// Channels of a convolution that may say their number itself.
+    /// The number of channels of a convolution whose arrays determine it.
     pub fn channels(step: &Step<'_>) -> Result<usize, NetError> {
         let block = step.block.ok_or_else(|| NetError::malformed(step.field, "expected a convolution, got none"))?;
         block.channels().map_err(|e| e.within(step.field))
@@ -86,7 +86,7 @@ impl Builder {
         self.push(field, Layer::Dense { input, channels: bias.len(), weights, bias, activation })
     }
 
-    /// A dense layer whose weights count the elements of a board square by square, all channels of a square together.
+    /// A dense layer whose weights are in the order of squares, with all channels of a square next to each other.
     pub fn dense_by_squares(
         &mut self,
         input: ValueId,
@@ -100,7 +100,8 @@ impl Builder {
         self.push(field, Layer::Dense { input, channels: bias.len(), weights, bias, activation })
     }
 
-    /// The same linear map for each square: a 1×1 convolution, with as many channels as its bias has elements.
+    /// A linear map of each square, the same for all: a 1×1 convolution, with as many channels as its bias has
+    /// elements.
     pub fn linear(
         &mut self,
         input: ValueId,
@@ -143,14 +144,14 @@ impl Builder {
     }
 }
 
-/// Weights `[neurons][inputs…]` and bias of as many neurons as the bias has elements.
+/// Weights `[neurons][inputs…]` and the bias, for as many neurons as the bias has elements.
 fn linear_map(weights: Named<'_>, bias: Named<'_>, inputs: &[usize]) -> Result<(Vec<f32>, Vec<f32>), NetError> {
     let neurons = elements(bias)?;
     let weights = array(weights.1, weights.0, &[&[neurons], inputs].concat())?;
     Ok((weights, array(bias.1, bias.0, &[neurons])?))
 }
 
-/// Number of elements of an array that must have some.
+/// The number of elements of an array, which must not be empty.
 pub(crate) fn elements((field, array): Named<'_>) -> Result<usize, NetError> {
     match count(array, field)? {
         0 => Err(NetError::malformed(field, "expected at least one number, got none")),
@@ -158,7 +159,7 @@ pub(crate) fn elements((field, array): Named<'_>) -> Result<usize, NetError> {
     }
 }
 
-/// Turns every row of `weights` from `[squares][channels]` into `[channels][squares]`.
+/// Transposes every row of `weights` from `[squares][channels]` to `[channels][squares]`.
 fn transpose_rows(weights: &mut [f32], shape: Shape) {
     let mut row = vec![0.0; shape.len()];
     for weights in weights.chunks_exact_mut(shape.len()) {

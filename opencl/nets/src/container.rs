@@ -1,4 +1,4 @@
-//! From a file to the bytes in it: decompression within bounds, and a name for files of another kind.
+//! From a file to the bytes in it: decompresses it within bounds, and names files of another kind.
 
 use crate::error::{Fault, NetError};
 use crate::katago;
@@ -23,7 +23,7 @@ const MAGIC: [u8; 5] = [0x0d, 0xc0, 0x01, 0x00, 0x00];
 /// First bytes of each member of a gzip stream.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Enough of a file to tell its kind.
+/// How many bytes of a file are enough to tell its kind.
 const SNIFF: usize = 512;
 
 /// Bytes of a file, at most [`MAX_BYTES`]. If it isn't compressed, `check` lets the first ones through before more are
@@ -46,12 +46,12 @@ pub(crate) fn read_file(path: &Path, check: fn(&[u8]) -> Result<(), NetError>) -
     }
 }
 
-/// The first bytes of what is in a file, if it can be read again: of a pipe they would be lost.
+/// The first bytes of what is in a file, if it can be read again: from a pipe they would be lost.
 pub(crate) fn start_of(path: &Path) -> Option<Vec<u8>> {
-    // Before it is opened: that would wait for who writes into a pipe.
+    // This is checked before the file is opened: opening a pipe would wait for its writer.
     let file = path.metadata().ok().filter(std::fs::Metadata::is_file).and_then(|_| File::open(path).ok())?;
     let (mut start, mut bytes) = (Vec::new(), Vec::new());
-    // What deflates to so little lies in less, but for its header with the file's name.
+    // What deflates to so little takes no more than this, except for its header with the file's name.
     file.take(4 * SNIFF as u64).read_to_end(&mut start).ok()?;
     if !start.starts_with(&GZIP) {
         return Some(start);
@@ -65,13 +65,13 @@ fn too_large(length: u64) -> NetError {
     NetError::malformed("", format!("expected a file of at most {MAX_BYTES} bytes, got {length} or more"))
 }
 
-/// The message in `file`, if it begins like a network of Lc0's.
+/// The message in `file`, if it begins like one of Lc0's networks.
 pub(crate) fn message(file: &[u8]) -> Result<Cow<'_, [u8]>, NetError> {
     unpack(file, check_kind)
 }
 
-/// What is in `file`: all of it, or what it is a gzip stream of. What follows the stream's last member is left aside,
-/// as zlib does it.
+/// The content of `file`: its bytes, or what they decompress to if it is a gzip stream. What follows the stream's last
+/// member is ignored, as in zlib.
 ///
 /// Memory grows with what has in fact been inflated, and only after `check` has let the first bytes through.
 pub(crate) fn unpack(file: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result<Cow<'_, [u8]>, NetError> {
@@ -97,7 +97,7 @@ pub(crate) fn unpack(file: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> R
     Ok(Cow::Owned(bytes))
 }
 
-/// Refuses by its first bytes a file that is too small, or not compressed and of another kind.
+/// Refuses, by its first bytes, a file that is too small, or that is not compressed and of another kind.
 fn check_plain(start: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result<(), NetError> {
     if start.len() < 2 {
         let what = format!("a file of {} bytes is too small for a network", start.len());
@@ -118,7 +118,7 @@ fn inflate_up_to(most: u64, stream: &mut impl Read, bytes: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// Refuses what does not begin like a network, by name where the kind is known.
+/// Refuses what does not begin like a network; the error names the kind if it is known.
 pub(crate) fn check_kind(start: &[u8]) -> Result<(), NetError> {
     if start.starts_with(&MAGIC) {
         return Ok(());

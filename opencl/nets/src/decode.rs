@@ -1,4 +1,4 @@
-//! Encoded arrays → numbers, and batch norm folded into the convolution before it.
+//! From encoded arrays to numbers; folds batch norm into the convolution before it.
 
 use crate::error::NetError;
 use crate::proto::{ConvBlock, Layer};
@@ -14,7 +14,7 @@ enum Encoding {
 }
 
 impl Encoding {
-    /// Files from before the field was there are LINEAR16.
+    /// Files from before the field existed are in LINEAR16.
     fn of(number: Option<u64>) -> Result<Self, NetError> {
         match number {
             None | Some(1) => Ok(Self::Linear16),
@@ -36,7 +36,7 @@ impl Encoding {
     }
 }
 
-/// Number of elements of an array that may be absent, which is none.
+/// The number of elements of an array; 0 if the array is absent.
 pub(crate) fn count(layer: Option<&Layer<'_>>, field: &str) -> Result<usize, NetError> {
     let Some(layer) = layer else { return Ok(0) };
     let each = Encoding::of(layer.encoding).map_err(|e| e.within(field))?.bytes();
@@ -94,7 +94,7 @@ fn numbers(layer: &Layer<'_>) -> Result<Vec<f32>, NetError> {
     })
 }
 
-/// Weights `[out][in][kernel][kernel]` and bias `[out]` of a convolution, its batch norm folded in.
+/// Weights `[out][in][kernel][kernel]` and bias `[out]` of a convolution, with its batch norm folded in.
 pub(crate) struct Conv {
     pub weights: Vec<f32>,
     pub bias: Vec<f32>,
@@ -104,7 +104,7 @@ pub(crate) struct Conv {
 const EPSILON: f32 = 1e-5;
 
 impl ConvBlock<'_> {
-    /// Output channels: the length of the bias, or of the batch norm's means where the bias is left to it.
+    /// The number of output channels: the length of the bias, or that of the batch norm's means if it has the bias.
     pub(crate) fn channels(&self) -> Result<usize, NetError> {
         let biases = count(self.biases.as_ref(), "biases")?;
         let channels = if biases > 0 { biases } else { count(self.bn_means.as_ref(), "bn_means")? };
@@ -117,7 +117,7 @@ impl ConvBlock<'_> {
     /// Decodes a convolution from `inputs` to `channels` channels and folds its batch norm:
     /// with `g = γ / √(variance + ε)`, `w ← g·w` and `b ← β − g·(mean − b)`.
     pub(crate) fn decode(&self, channels: usize, inputs: usize, kernel: usize) -> Result<Conv, NetError> {
-        // The weights first: what they show is there justifies the smaller arrays.
+        // The weights come first: if they are as long as they should be, the smaller arrays are justified.
         let mut weights = array(self.weights.as_ref(), "weights", &[channels, inputs, kernel, kernel])?;
         let mut bias = match count(self.biases.as_ref(), "biases")? {
             0 => vec![0.0; channels],

@@ -1,5 +1,5 @@
-//! A layer of a transformer's encoder, as Lc0 has it: the norm comes after the skip connection (post-norm), and a
-//! factor alpha scales what is added to it (DeepNorm the other way round: Wang et al. 2022, arXiv:2203.00555).
+//! A layer of a transformer's encoder, as in Lc0: the norm comes after the skip connection (post-norm), and a factor
+//! alpha scales what is added to it (DeepNorm the other way round: Wang et al. 2022, arXiv:2203.00555).
 
 use crate::builder::{Builder, Ending, SQUARES, elements};
 use crate::decode::array;
@@ -17,18 +17,19 @@ pub(crate) const NARROW_EPSILON: f32 = 1e-6;
 
 /// What the layers of one encoder have in common.
 pub(crate) struct Common {
-    /// Heads of the attention.
+    /// Number of heads of the attention.
     pub heads: u64,
     /// Scales what is added to the skip connection.
     pub alpha: f32,
     pub epsilon: f32,
     pub ffn_activation: Activation,
     pub smolgen_activation: Activation,
-    /// The last weights of every smolgen, see [`smolgen_weights`]; none where no layer has one.
+    /// The last weights of every smolgen, see [`smolgen_weights`]; `None` if no layer has a smolgen.
     pub smolgen: Option<Arc<Vec<f32>>>,
 }
 
-/// The weights that all smolgens share, from `[query · 64 + key][part]` into the order of [`Layer::Attention`]'s bias.
+/// The weights that all smolgens share, reordered from `[query · 64 + key][part]` to the order of
+/// [`Layer::Attention`]'s bias.
 pub(crate) fn smolgen_weights(weights: Option<&Encoded<'_>>) -> Result<Option<Arc<Vec<f32>>>, NetError> {
     if weights.is_none() {
         return Ok(None);
@@ -50,7 +51,7 @@ pub(crate) fn smolgen_weights(weights: Option<&Encoded<'_>>) -> Result<Option<Ar
     Ok(Some(Arc::new(weights)))
 }
 
-/// One layer; gives back the value behind its second norm.
+/// Builds one layer, and returns the value after its second norm.
 pub(crate) fn build(builder: &mut Builder, bytes: &[u8], input: ValueId, common: &Common) -> Result<ValueId, NetError> {
     let mut encoder = Encoder::default();
     encoder.merge(bytes)?;
@@ -83,7 +84,7 @@ fn attention(builder: &mut Builder, mha: &Mha<'_>, input: ValueId, common: &Comm
     builder.linear(mixed, ("dense_w", mha.dense_w.as_ref()), ("dense_b", mha.dense_b.as_ref()), ending)
 }
 
-/// A bias for the attention of each head, made of the whole board.
+/// Builds a bias for each head of the attention, from the whole board.
 fn smolgen(
     builder: &mut Builder,
     unit: &Smolgen<'_>,

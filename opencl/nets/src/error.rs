@@ -7,17 +7,17 @@ use std::fmt;
 pub enum Fault {
     /// The file could not be read from its device.
     Io,
-    /// The file is of another kind or too old: not a damaged network, but none of ours.
+    /// The file is of another kind or too old: it is not damaged, but not a network that this crate reads.
     Foreign,
     /// The file is a network of KataGo's, for Go, where one for chess was expected: [`crate::katago`] reads it.
     Go,
-    /// The bytes break the format: truncated, contradictory or out of range.
+    /// The bytes violate the format: truncated, contradictory or out of range.
     Malformed,
-    /// A valid network that needs something this reader does not have.
+    /// A valid network that needs something which this reader does not have.
     Unsupported,
 }
 
-/// Why a network file was refused: one line that names the field, what was expected and what came.
+/// Why a network file was refused, in one line that names the field, what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetError {
     /// What kind of fault it is.
@@ -25,7 +25,7 @@ pub struct NetError {
     /// Path of the field in Lc0's `net.proto`, such as `weights.residual[3].conv1.weights`, or a record's name in
     /// KataGo's file, such as `rconv3/w1a`; empty for the file as a whole.
     pub field: String,
-    /// What was expected and what came.
+    /// What was expected and what was found.
     pub what: String,
 }
 
@@ -42,9 +42,9 @@ impl NetError {
         Self::new(Fault::Unsupported, field, what)
     }
 
-    /// The same error seen from one message further out: `parent` is put in front of the field's path.
+    /// The same error as seen by the enclosing message: `parent` is put before the field's path.
     ///
-    /// Paths are put together on the way out, so that reading a sound file formats nothing.
+    /// Paths are put together on the way out, so that nothing is formatted while a sound file is read.
     pub(crate) fn within(mut self, parent: &str) -> Self {
         self.field = match self.field.as_str() {
             "" => parent.to_string(),

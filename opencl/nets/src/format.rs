@@ -1,4 +1,4 @@
-//! Which architecture a file says it has, and whether it can be read.
+//! Which architecture a file declares, and whether it can be read.
 
 use crate::error::{Fault, NetError};
 use crate::proto::{Net, NetworkFormat, Version, Weights};
@@ -13,7 +13,7 @@ pub enum InputFormat {
     Classical112Plane = 1,
     /// Castling rights as planes of the rooks' squares.
     Input112WithCastlingPlane = 2,
-    /// Positions mirrored into one of their equals, en passant as a plane.
+    /// Positions mirrored to one of their equivalents, en passant as a plane.
     Input112WithCanonicalization = 3,
     /// As 3, with the 50-move counter divided by 100.
     Input112WithCanonicalizationHectoplies = 4,
@@ -50,9 +50,9 @@ impl InputFormat {
 pub enum PolicyKind {
     /// A convolution and a dense layer with a neuron for each move.
     Classical,
-    /// Two convolutions; a move is a plane and the square that it starts from.
+    /// Two convolutions; a move is a plane and its from square.
     Convolution,
-    /// Products of the square that a move starts from and the one where it ends.
+    /// Products of a move's from square and its to square.
     Attention,
 }
 
@@ -61,18 +61,18 @@ pub enum PolicyKind {
 pub enum BodyKind {
     /// Residual blocks of convolutions.
     Convolution,
-    /// Encoder layers, with a convolutional tower before them or without.
+    /// Encoder layers, with or without a convolutional tower before them.
     Attention(Embedding),
 }
 
-/// What an attention body knows of where a square lies: `InputEmbeddingFormat`.
+/// What an attention body is told about each square: `InputEmbeddingFormat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Embedding {
     /// Nothing: a convolutional tower comes first.
     None,
     /// The squares that a queen or a knight reaches from it.
     Map,
-    /// What a dense layer makes of all pieces.
+    /// What a dense layer computes from all pieces.
     Dense,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for ValueKind {
     }
 }
 
-/// What can be built: the file's format after Lc0's rules for older files have been applied.
+/// An architecture that can be built: the file's format after Lc0's rules for older files have been applied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Architecture {
     pub input: InputFormat,
@@ -130,7 +130,7 @@ const fn number_of(major: u64, minor: u64, patch: u64) -> u128 {
 /// `Format.WeightsEncoding`: LINEAR16.
 const LINEAR16: u64 = 1;
 
-/// What a file without the field means.
+/// What a file without this field means.
 const LEGACY: NetworkFormat = NetworkFormat {
     input: 1,
     output: 1,
@@ -199,7 +199,7 @@ fn check_version(net: &Net<'_>) -> Result<(), NetError> {
     Ok(())
 }
 
-/// What older files say in another way, or leave to the reader to see.
+/// Translates what older files express in another way, or leave for the reader to find out.
 fn upgrade(format: NetworkFormat, weights: &Weights<'_>) -> NetworkFormat {
     let mut format = format;
     match format.network {

@@ -10,7 +10,7 @@ use crate::policy::{CONV_PLANES, MOVES, attention_map, conv_map};
 use crate::proto::{ConvBlock, MovesLeft, PolicyHead, ValueHead, Weights};
 use oncilla_opencl::graph::{Activation, Layer, Role, ValueId};
 
-/// Where heads are built.
+/// Builds the heads.
 pub(crate) struct Heads<'a> {
     pub builder: &'a mut Builder,
     pub architecture: &'a Architecture,
@@ -19,7 +19,7 @@ pub(crate) struct Heads<'a> {
 }
 
 impl Heads<'_> {
-    /// Every head that the architecture has.
+    /// Builds every head that the architecture has.
     pub fn build(&mut self, weights: &Weights<'_>, choice: &HeadChoice) -> Result<(), NetError> {
         let (policy, place) = policy_head(weights, &choice.policy)?;
         self.policy(&policy, weights).map_err(|e| e.within(&place))?;
@@ -76,8 +76,8 @@ impl Heads<'_> {
         self.builder.push("policy", Layer::Gather { input: planes, indices, squares: 1, residual: None })
     }
 
-    /// A move's logit is the product of the square it starts from and the square it ends on; a promotion but to a
-    /// knight adds what that piece is worth on the square where it appears.
+    /// A move's logit is the product of the square it starts from and the square it ends on; a promotion to another
+    /// piece than a knight adds what that piece is worth on the square where it appears.
     fn attention_policy(&mut self, head: &PolicyHead<'_>, weights: &Weights<'_>) -> Result<ValueId, NetError> {
         // Convolutional towers were trained with these activations, whatever the others are.
         let (activation, ffn_activation, smolgen_activation) = match self.on_attention_body() {
@@ -102,8 +102,8 @@ impl Heads<'_> {
         let (w, b) = (("ip3_pol_w", head.ip3_pol_w.as_ref()), ("ip3_pol_b", head.ip3_pol_b.as_ref()));
         let key = self.builder.linear(tokens, w, b, plain)?;
         let scores = self.builder.push("ip3_pol_b", Layer::Scores { query, key })?;
-        // Rows: queen, rook, bishop, and what is added to each. The last row becomes zero, for moves that are no
-        // promotion.
+        // The rows: queen, rook, bishop, and what is added to each of these. The last row is set to zero, for moves
+        // that are not promotions.
         let channels = self.builder.graph.shape(key).channels;
         let mut pieces = array(head.ip4_pol_w.as_ref(), "ip4_pol_w", &[4, channels])?;
         let (rows, common) = pieces.split_at_mut(3 * channels);
@@ -117,7 +117,8 @@ impl Heads<'_> {
         self.builder.push("ip2_pol_b", gather)
     }
 
-    /// The first two layers of a value or moves-left head: a few channels for each square, then a vector of all.
+    /// The first two layers of a value or moves-left head: a convolution to a few channels, then a dense layer over all
+    /// squares.
     fn squeeze(
         &mut self,
         conv: (&str, Option<&ConvBlock<'_>>),
@@ -157,7 +158,7 @@ impl Heads<'_> {
             return Ok(());
         }
         let (w, b) = (("ip_val_err_w", head.ip_val_err_w.as_ref()), ("ip_val_err_b", head.ip_val_err_b.as_ref()));
-        // As Lc0's training has it; Lc0 itself reads these weights and doesn't use them.
+        // As in Lc0's training; Lc0 itself reads these weights but doesn't use them.
         let error = self.builder.dense(hidden, w, b, Activation::Sigmoid)?;
         self.output("ip_val_err_b", Role::ValueError, error)
     }
@@ -168,7 +169,7 @@ impl Heads<'_> {
             (("ip_mov_w", head.ip_mov_w.as_ref()), ("ip_mov_b", head.ip_mov_b.as_ref())),
             (("ip1_mov_w", head.ip1_mov_w.as_ref()), ("ip1_mov_b", head.ip1_mov_b.as_ref())),
         )?;
-        // Plies can't be negative, so that the last layer ends in a ReLU whatever the default is.
+        // Plies can't be negative, so the last layer ends in a ReLU whatever the default is.
         let (w, b) = (("ip2_mov_w", head.ip2_mov_w.as_ref()), ("ip2_mov_b", head.ip2_mov_b.as_ref()));
         let plies = self.builder.dense(hidden, w, b, Activation::Relu)?;
         self.output("ip2_mov_b", Role::MovesLeft, plies)
@@ -183,7 +184,7 @@ pub(crate) fn policy_heads<'w, 'a>(weights: &'w Weights<'a>) -> Vec<(&'static st
     std::iter::once(("vanilla", heads.vanilla.as_ref())).chain(others).collect()
 }
 
-/// The same for value heads.
+/// The value heads of a file, by the names that Lc0's options use.
 pub(crate) fn value_heads<'w, 'a>(weights: &'w Weights<'a>) -> Vec<(&'static str, Option<&'w ValueHead<'a>>)> {
     let Some(heads) = &weights.value_heads else { return vec![("winner", Some(&weights.value))] };
     let others = [("q", &heads.q), ("st", &heads.st)];
@@ -191,10 +192,10 @@ pub(crate) fn value_heads<'w, 'a>(weights: &'w Weights<'a>) -> Vec<(&'static str
     std::iter::once(("winner", heads.winner.as_ref())).chain(others).collect()
 }
 
-/// The head of that name.
+/// The head with this name.
 fn chosen<T: Clone + Default>(kind: &str, heads: &[(&str, Option<&T>)], name: &str) -> Result<T, NetError> {
     match heads.iter().find(|(known, _)| *known == name) {
-        // A head that should be there and is not fails where its weights are asked for.
+        // If a head should be there and is not, it fails when its weights are asked for.
         Some((_, head)) => Ok(head.cloned().unwrap_or_default()),
         None => {
             let known: Vec<&str> = heads.iter().map(|(known, _)| *known).collect();
@@ -204,9 +205,9 @@ fn chosen<T: Clone + Default>(kind: &str, heads: &[(&str, Option<&T>)], name: &s
     }
 }
 
-/// The policy head to read and its place in the file.
+/// The policy head to read, and its path in the file.
 ///
-/// The first layer of a head falls back to the one shared by all, and that to the one of files with a single head.
+/// If a head has no first layer, the one shared by all heads is used, or else the one of files with a single head.
 fn policy_head<'a>(weights: &Weights<'a>, name: &str) -> Result<(PolicyHead<'a>, String), NetError> {
     let mut head = chosen("policy", &policy_heads(weights), name)?;
     let Some(heads) = &weights.policy_heads else { return Ok((head, "weights".to_string())) };
@@ -215,7 +216,7 @@ fn policy_head<'a>(weights: &Weights<'a>, name: &str) -> Result<(PolicyHead<'a>,
     Ok((head, format!("weights.policy_heads.{name}")))
 }
 
-/// The value head to read and its place in the file.
+/// The value head to read, and its path in the file.
 fn value_head<'a>(weights: &Weights<'a>, name: &str) -> Result<(ValueHead<'a>, String), NetError> {
     let head = chosen("value", &value_heads(weights), name)?;
     let place =

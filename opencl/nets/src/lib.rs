@@ -1,10 +1,10 @@
-//! Network files → graph: those of Lc0, and those of KataGo.
+//! Reads network files into graphs: those of Lc0, and those of KataGo.
 //!
 //! [`Network::read`] takes Lc0's weights files (`.pb`, `.pb.gz`): convolutional towers with and without squeeze and
-//! excite, attention bodies with either embedding and with smolgen; classical, convolutional and attention policy,
-//! classical and WDL value with an estimate of its error, moves left; files with several heads, of which [`HeadChoice`]
-//! names one of each kind. Whatever else a file holds is refused with an error that names the field; no file makes the
-//! reader panic, or allocate more than a small multiple of the bytes that it really has.
+//! excite, attention bodies with either embedding and with smolgen; classical, convolutional and attention policy;
+//! classical and WDL value, with an estimate of its error; moves left; files with several heads, of which
+//! [`HeadChoice`] names one of each kind to be read. Whatever else a file holds is refused with an error that names the
+//! field; no file makes the reader panic, or allocate more than a small multiple of the file's actual size.
 //!
 //! ```
 //! use oncilla_nets::{Network, policy};
@@ -20,10 +20,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`katago::Model`] is what is read of KataGo's networks for Go (`.bin.gz`, `.bin`, `.txt.gz`, `.txt`), under the same
+//! [`katago::Model`] is one of KataGo's networks for Go (`.bin.gz`, `.bin`, `.txt.gz`, `.txt`), read under the same
 //! rules; [`katago::Model::graph`] makes the graph for boards of one size.
 //!
-//! [`micro::pack`] makes of a small network what `oncilla_micro` runs on a microcontroller.
+//! [`micro::pack`] turns a small network into the bytes that `oncilla_micro` runs on a microcontroller.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Graph → the bytes that `oncilla_micro` runs on a microcontroller.
+//! From a graph to the bytes that `oncilla_micro` runs on a microcontroller.
 
 use crate::error::NetError;
 use crate::network::Network;
@@ -7,13 +7,13 @@ use oncilla_micro::{ATTENTION, CONVOLUTION, MAGIC, POLICY_PLANES, SINGLE, VERSIO
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, SqueezeExcite, ValueId};
 use oncilla_opencl::int8::{self, Choice};
 
-/// Marks layers for [`pack`], see [`int8`]: those that have to be in eight bits, and of the others as many as the bound
-/// on what a network may lose over `canaries` has room for.
+/// Marks the layers that [`pack`] will put in eight bits, see [`int8`]: those that have to be, and of the others as
+/// many as the bound allows on what a network may lose over `canaries`.
 ///
 /// # Errors
-/// If those that have to be lose more, or the host can't run the graph.
+/// If those that have to be in eight bits lose more than the bound, or if the host can't run the graph.
 pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, NetError> {
-    // The tower and a convolutional policy's first layer: all that looks around and goes on with a ReLU.
+    // The tower, and a convolutional policy's first layer: all 3×3 convolutions that end in a ReLU.
     let needed = |layer: &Layer| matches!(layer, Layer::Conv { kernel: 3, activation: Activation::Relu, .. });
     let choice = int8::choose_within(graph, canaries, 1.0, needed)
         .map_err(|error| NetError::unsupported("", error.to_string()))?;
@@ -24,11 +24,12 @@ pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, NetError> {
 }
 
 /// Packs a network. Layers that [`Graph::set_int8`] has marked (see [`choose`]) become whole numbers of eight bits, the
-/// others stay in single precision; input planes that it does not look at are left out ([`Network::narrow`]).
+/// others stay in single precision. Input planes that the network does not look at are left out first
+/// ([`Network::narrow`]).
 ///
 /// # Errors
-/// If the network is not of the one architecture that [`oncilla_micro`] runs, with all its 3×3 convolutions in eight
-/// bits but the one that reads the input and the policy's last one. The error names the layer.
+/// If the network is not of the one architecture that [`oncilla_micro`] runs, or if a 3×3 convolution is not in eight
+/// bits (other than the one that reads the input and the policy's last one). The error names the layer.
 pub fn pack(network: &Network) -> Result<Vec<u8>, NetError> {
     let mut network = network.clone();
     network.narrow();
@@ -62,14 +63,14 @@ pub fn pack(network: &Network) -> Result<Vec<u8>, NetError> {
     put_floats(&mut bytes, &by_plane(first.weights, filters));
     put_floats(&mut bytes, first.bias);
     [tower, value.bytes, moves_left.bytes, policy].into_iter().for_each(|part| bytes.extend(part));
-    // What reads it knows what it needs.
+    // `oncilla_micro` itself knows what it needs.
     oncilla_micro::Network::new(&bytes).map_err(|error| NetError::unsupported("", error.to_string()))?;
     Ok(bytes)
 }
 
 /// A convolution or a dense layer.
 struct Linear<'a> {
-    /// Of what it reads.
+    /// The channels that it reads.
     channels: usize,
     /// `[output][channel][tap or square]`.
     weights: &'a [f32],
@@ -79,7 +80,7 @@ struct Linear<'a> {
 }
 
 impl Linear<'_> {
-    /// The same with its first outputs only.
+    /// The same layer with only its first `outputs` outputs.
     fn first(&self, outputs: usize) -> Self {
         let outputs = outputs.min(self.bias.len());
         let weights = &self.weights[..self.weights.len() / self.bias.len() * outputs];
@@ -87,13 +88,13 @@ impl Linear<'_> {
     }
 }
 
-/// What a layer must be.
+/// What a layer is required to be.
 #[derive(Clone, Copy)]
 struct Kind {
-    /// 1 or 3; 0 for a dense layer.
+    /// The kernel's side, 1 or 3; 0 for a dense layer.
     kernel: usize,
     activation: Activation,
-    /// What a block's last layer adds.
+    /// The value that a block's last layer adds.
     skip: Option<ValueId>,
 }
 
@@ -102,14 +103,14 @@ const CONV: Kind = Kind { kernel: 3, activation: Activation::Relu, skip: None };
 /// A linear map of each square.
 const TOKENS: Kind = Kind { kernel: 1, activation: Activation::None, skip: None };
 
-/// The layers of the graph, one after the other.
+/// Walks through the layers of the graph, one after the other.
 struct Walk<'a> {
     graph: &'a Graph,
-    /// The next layer, and the value that the last one has made.
+    /// Index of the next layer, and so the value that the last one has made.
     at: usize,
 }
 
-/// A value or a moves-left head: its bytes, channels and neurons.
+/// A value or moves-left head: its bytes, channels and neurons.
 struct Head {
     bytes: Vec<u8>,
     sizes: [usize; 2],
@@ -121,17 +122,17 @@ impl<'a> Walk<'a> {
         NetError::unsupported(format!("layer {} ({name})", self.at), format!("{what}, to run on a microcontroller"))
     }
 
-    /// The same of the layer before the next.
+    /// The error for the layer before the next one.
     fn refused_last(&self, what: &str) -> NetError {
         Walk { at: self.at - 1, ..*self }.refused(what)
     }
 
-    /// Whether the layer after the next ends a block.
+    /// Whether the layer after the next one ends a block.
     fn has_block(&self) -> bool {
         matches!(self.graph.layers().get(self.at + 1), Some(Layer::Conv { residual: Some(_), .. }))
     }
 
-    /// The next layer, which reads `from`.
+    /// Takes the next layer, which must read `from` and be of this kind.
     fn linear(&mut self, from: ValueId, kind: Kind) -> Result<Linear<'a>, NetError> {
         let (input, kernel, weights, bias, se, residual, activation) = match self.graph.layers().get(self.at) {
             Some(Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. }) => {
@@ -154,7 +155,7 @@ impl<'a> Walk<'a> {
         Ok(Linear { channels: self.graph.shape(from).channels, weights, bias, se, whole })
     }
 
-    /// Whether the next layer looks at each square alone, as an attention policy begins.
+    /// Whether the next layer looks at each square alone, as the first one of an attention policy does.
     fn has_attention(&self) -> bool {
         matches!(self.graph.layers().get(self.at), Some(Layer::Conv { kernel: 1, .. }))
     }
@@ -195,7 +196,7 @@ impl<'a> Walk<'a> {
         Ok(bytes)
     }
 
-    /// The products of queries and keys.
+    /// Takes the layer that multiplies queries and keys.
     fn scores(&mut self, from: ValueId, to: ValueId) -> Result<(), NetError> {
         match self.graph.layers().get(self.at) {
             Some(Layer::Scores { query, key }) if (*query, *key) == (from, to) => {}
@@ -205,7 +206,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The choice of the policy's moves from what was worked out for all squares.
+    /// Takes the layer that picks the policy's moves from what was computed for all squares.
     fn gather(&mut self, from: ValueId, places: &[u32], added: Option<ValueId>) -> Result<(), NetError> {
         match self.graph.layers().get(self.at) {
             Some(Layer::Gather { input, indices, residual, .. })
@@ -229,7 +230,7 @@ impl<'a> Walk<'a> {
         Ok(Head { bytes, sizes })
     }
 
-    /// The last layer makes this output.
+    /// Checks that the last layer makes this output.
     fn output(&self, role: Role) -> Result<(), NetError> {
         match self.graph.outputs().iter().any(|output| (output.role, output.value.0) == (role, self.at)) {
             true => Ok(()),
@@ -245,13 +246,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// `[filter][plane][tap]` → `[plane][tap][filter]`.
+/// Reorders `[filter][plane][tap]` to `[plane][tap][filter]`.
 fn by_plane(weights: &[f32], filters: usize) -> Vec<f32> {
     let each = weights.len() / filters;
     (0..each).flat_map(|at| weights.chunks_exact(each).map(move |filter| filter[at])).collect()
 }
 
-/// Puts a layer's weights, of each output `[channel][tap or square]` → `[tap or square][channel]`.
+/// Appends a layer; its weights are reordered, for each output, from `[channel][tap or square]` to `[tap or
+/// square][channel]`.
 fn put_layer(bytes: &mut Vec<u8>, linear: &Linear<'_>) {
     let each = linear.weights.len() / linear.bias.len();
     let covered = each / linear.channels;

@@ -12,15 +12,17 @@ use crate::wire::Message;
 use oncilla_opencl::graph::{Activation, Graph, Layer, Role, Shape};
 use std::path::Path;
 
-/// Input planes of a chess network: eight positions of 13 and eight more.
+/// How many input planes a chess network has: eight positions of 13, and eight more.
 pub(crate) const PLANES: usize = 112;
 
 /// A network that has been read: what to run and how to feed it.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Input `[planes][64]`; outputs by [`Role`], the policy with [`crate::policy::MOVES`] logits.
+    /// The graph. Its input is `[planes][64]`; its outputs are given by [`Role`], with [`crate::policy::MOVES`] logits
+    /// for the policy.
     pub graph: Graph,
-    /// Which of the format's 112 planes are the graph's input, in order: all of them until [`Network::narrow`].
+    /// Which of the format's 112 planes are the graph's input, in order: all of them, unless [`Network::narrow`] leaves
+    /// some out.
     pub planes: Vec<usize>,
     /// How positions become the graph's input.
     pub input_format: InputFormat,
@@ -28,7 +30,7 @@ pub struct Network {
     pub facts: Facts,
 }
 
-/// Which heads of a network are read, under the names of Lc0's options `policy_head` and `value_head`.
+/// Which heads of a network are read, by the names of Lc0's options `policy_head` and `value_head`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadChoice {
     /// `vanilla`, which every network has, `optimistic`, `soft` or `opponent`.
@@ -46,19 +48,19 @@ impl Default for HeadChoice {
 /// What a file says about the network in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Filters of the tower, 0 without one.
+    /// Filters of the tower; 0 if there is none.
     pub filters: usize,
-    /// Residual blocks, 0 without a tower.
+    /// Residual blocks; 0 if there is no tower.
     pub blocks: usize,
-    /// Whether the blocks squeeze and excite.
+    /// Whether the blocks have squeeze and excitation.
     pub squeeze_excite: bool,
     /// Kind of the body.
     pub body: BodyKind,
-    /// Encoder layers of an attention body, 0 without one.
+    /// Encoder layers of an attention body; 0 if there is none.
     pub encoders: usize,
-    /// Heads of the attention in each of them.
+    /// Heads of the attention in each encoder layer.
     pub attention_heads: u64,
-    /// Channels of a square between them.
+    /// Channels of each square between the encoder layers.
     pub embedding: usize,
     /// Kind of the policy head.
     pub policy: PolicyKind,
@@ -72,15 +74,15 @@ pub struct Facts {
     pub value_error: bool,
     /// Whether there is a moves-left head.
     pub moves_left: bool,
-    /// What follows a layer where the file says nothing else.
+    /// The activation after layers for which the file does not name another one.
     pub activation: Activation,
-    /// The oldest Lc0 that can read the file: major, minor, patch.
+    /// The oldest version of Lc0 that can read the file: major, minor, patch.
     pub min_version: [u64; 3],
-    /// Training steps, 0 where the file doesn't say.
+    /// Training steps; 0 if the file doesn't say.
     pub training_steps: u64,
-    /// The file's licence text, shortened to 4096 characters; mostly empty.
+    /// The file's licence text, shortened to 4096 characters; usually empty.
     pub license: String,
-    /// Weights and biases after batch norm has been folded.
+    /// Number of weights and biases, after batch norm has been folded.
     pub parameters: u64,
 }
 
@@ -93,10 +95,10 @@ impl Network {
         Self::read_heads(path, &HeadChoice::default())
     }
 
-    /// Reads a network file with the heads of this choice.
+    /// Reads a network file with the heads that `choice` names.
     ///
     /// # Errors
-    /// As [`Network::read`], and if the network has no head of that name.
+    /// Like [`Network::read`]; also if the network has no head with that name.
     pub fn read_heads(path: impl AsRef<Path>, choice: &HeadChoice) -> Result<Self, NetError> {
         Self::from_bytes_heads(&container::read_file(path.as_ref(), container::check_kind)?, choice)
     }
@@ -104,18 +106,18 @@ impl Network {
     /// Reads a network from the bytes of its file, compressed or not, with its default heads.
     ///
     /// Memory stays within a small multiple of the message's size. A compressed message may have 64 MiB or 32 times the
-    /// size of its file, whichever is more, and never more than [`MAX_BYTES`](crate::MAX_BYTES).
+    /// size of its file, whichever is more, but never more than [`MAX_BYTES`](crate::MAX_BYTES).
     ///
     /// # Errors
-    /// As [`Network::read`].
+    /// Like [`Network::read`].
     pub fn from_bytes(file: &[u8]) -> Result<Self, NetError> {
         Self::from_bytes_heads(file, &HeadChoice::default())
     }
 
-    /// Reads a network from the bytes of its file with the heads of this choice.
+    /// Reads a network from the bytes of its file, with the heads that `choice` names.
     ///
     /// # Errors
-    /// As [`Network::read_heads`].
+    /// Like [`Network::read_heads`].
     pub fn from_bytes_heads(file: &[u8], choice: &HeadChoice) -> Result<Self, NetError> {
         let message = container::message(file)?;
         let mut net = Net::default();
@@ -139,14 +141,15 @@ impl Network {
         Ok(Self { graph: builder.graph, planes: (0..PLANES).collect(), input_format: architecture.input, facts })
     }
 
-    /// Leaves out the planes for which the network has no weight but zeros. It computes the same from less: and what
-    /// does not look at earlier positions need not be asked again where other moves have led to the same one.
+    /// Leaves out the planes for which the network has no weight but zeros. It then computes the same from less input;
+    /// and a network that does not look at earlier positions need not be asked again when other moves have led to the
+    /// same position.
     pub fn narrow(&mut self) {
         let kept = self.graph.narrow();
         self.planes = kept.iter().map(|&at| self.planes[at]).collect();
     }
 
-    /// Leaves out what changes nothing: planes, as [`Network::narrow`] does, and filters, as [`Graph::prune`].
+    /// Leaves out what has no effect: planes, like [`Network::narrow`], and filters, like [`Graph::prune`].
     pub fn prune(&mut self) {
         self.narrow();
         self.graph.prune();
@@ -195,7 +198,7 @@ fn facts(
     }
 }
 
-/// Numbers that were learnt; those that layers share count once.
+/// How many numbers were learnt; those that layers share count once.
 fn parameters(graph: &Graph) -> u64 {
     let mut shared = Vec::new();
     let mut count = 0;

@@ -1,14 +1,15 @@
-//! The 1858 moves of Lc0's policy and where convolutional and attention policies keep them.
+//! The 1858 moves of Lc0's policy, and where convolutional and attention policies have them.
 //!
 //! Moves are seen by the mover, squares are `rank · 8 + file` with a1 = 0. The index is: from every square in order, to
 //! every square in order that a queen or a knight could reach on an empty board (a promotion to a knight is one of
 //! these); then, for the file of each pawn on the seventh rank and each file beside or before it, a promotion to queen,
 //! rook and bishop.
 
-/// Number of moves in the index.
+/// How many moves the index has.
 pub const MOVES: usize = 1858;
 
-/// Planes of a convolutional policy that moves use; published networks have 80, of which the last seven lie idle.
+/// How many planes of a convolutional policy moves use; published networks have 80 planes, of which the last seven are
+/// unused.
 pub const CONV_PLANES: usize = 73;
 
 /// Knight moves (file, rank) in the order of planes 56 to 63.
@@ -56,8 +57,8 @@ pub const fn conv_map() -> [u16; MOVES] {
     map
 }
 
-/// For each move of the index, its element in the scores of an attention policy, `from · 64 + to`, and its element in
-/// what that adds for promotions, `[queen, rook, bishop, nothing][square where the piece appears]`.
+/// For each move of the index, its element `from · 64 + to` in the scores of an attention policy, and its element in
+/// what the policy adds for promotions, `[queen, rook, bishop, nothing][square where the piece appears]`.
 pub fn attention_map() -> (Vec<u32>, Vec<u32>) {
     const NOTHING: u32 = 3 * 64;
     let squares = (0..64).flat_map(|from| (0..64).map(move |to| (from, to)));
@@ -74,7 +75,7 @@ pub(crate) fn is_move(from: usize, to: usize) -> bool {
     plane_of(to % 8 - from % 8, to / 8 - from / 8).is_some()
 }
 
-/// Plane of a queen's or knight's move by `files` to the right and `ranks` up, if it is one.
+/// The plane of a queen's or knight's move by `files` to the right and `ranks` up; `None` if it is neither.
 const fn plane_of(files: i32, ranks: i32) -> Option<i32> {
     let distance = if files.abs() > ranks.abs() { files.abs() } else { ranks.abs() };
     if distance == 0 {

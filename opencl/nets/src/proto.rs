@@ -1,17 +1,17 @@
-//! The messages of a network file, as far as they are read: names and numbers are those of Lc0's `net.proto`.
+//! The messages of a network file, as far as they are read: names and numbers are those in Lc0's `net.proto`.
 //!
 //! Every message borrows the bytes of its weights; nothing is copied before its length has been checked.
 
 use crate::error::NetError;
 use crate::wire::{Message, Value, merge};
 
-/// More blocks than this no network has, nor one of KataGo's; a hostile file has millions of empty ones.
+/// The most residual blocks. No network has more, not even KataGo's; a hostile file has millions of empty ones.
 pub(crate) const MAX_BLOCKS: usize = 1024;
 
-/// The same for the encoder layers of a body or of one policy head.
+/// The most encoder layers of a body or of one policy head.
 pub(crate) const MAX_ENCODERS: usize = 256;
 
-/// Puts a repeated message, still as bytes, behind those before it.
+/// Appends a repeated message, still encoded.
 fn push<'a>(list: &mut Vec<&'a [u8]>, most: usize, field: &str, value: Value<'a>) -> Result<(), NetError> {
     if list.len() == most {
         return Err(NetError::malformed(field, format!("expected at most {most} blocks, got more")));
@@ -36,7 +36,7 @@ impl<'a> Message<'a> for Layer<'a> {
             2 => self.max_val = value.float("max_val")?,
             3 => self.params = value.bytes("params")?,
             4 => self.encoding = Some(value.varint("encoding")?),
-            // 5 is `dims`: the architecture says the shape.
+            // Field 5 is `dims`: the architecture gives the shape.
             _ => {}
         }
         Ok(())
@@ -49,7 +49,7 @@ pub(crate) struct ConvBlock<'a> {
     pub weights: Option<Layer<'a>>,
     pub biases: Option<Layer<'a>>,
     pub bn_means: Option<Layer<'a>>,
-    /// Variances, whatever the name says.
+    /// The variances, in spite of the name.
     pub bn_stddivs: Option<Layer<'a>>,
     pub bn_gammas: Option<Layer<'a>>,
     pub bn_betas: Option<Layer<'a>>,
@@ -222,7 +222,7 @@ impl<'a> Message<'a> for Encoder<'a> {
     }
 }
 
-/// A policy head of any kind: each uses its part.
+/// A policy head of any kind: each kind uses its part.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PolicyHead<'a> {
     pub ip_pol_w: Option<Layer<'a>>,
@@ -230,12 +230,12 @@ pub(crate) struct PolicyHead<'a> {
     /// The queries of an attention policy.
     pub ip2_pol_w: Option<Layer<'a>>,
     pub ip2_pol_b: Option<Layer<'a>>,
-    /// Its keys.
+    /// The keys of an attention policy.
     pub ip3_pol_w: Option<Layer<'a>>,
     pub ip3_pol_b: Option<Layer<'a>>,
-    /// What it adds for a promotion.
+    /// What an attention policy adds for a promotion.
     pub ip4_pol_w: Option<Layer<'a>>,
-    /// Each still as bytes, at most [`MAX_ENCODERS`].
+    /// Encoder layers, each still encoded, at most [`MAX_ENCODERS`].
     pub encoders: Vec<&'a [u8]>,
     pub headcount: u64,
     pub policy1: Option<ConvBlock<'a>>,
@@ -298,7 +298,7 @@ pub(crate) struct ValueHead<'a> {
     pub ip1_val_b: Option<Layer<'a>>,
     pub ip2_val_w: Option<Layer<'a>>,
     pub ip2_val_b: Option<Layer<'a>>,
-    /// The error that the head expects of its value.
+    /// The error that the head expects its value to have.
     pub ip_val_err_w: Option<Layer<'a>>,
     pub ip_val_err_b: Option<Layer<'a>>,
     pub value: Option<ConvBlock<'a>>,
@@ -369,12 +369,12 @@ pub(crate) struct MovesLeft<'a> {
     pub ip2_mov_b: Option<Layer<'a>>,
 }
 
-/// Everything a network has learnt. The single heads of a network without head messages stand in the same structures.
+/// Everything a network has learnt. The single heads of a network without head messages are in the same structures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weights<'a> {
     pub input: Option<ConvBlock<'a>>,
-    /// Each block still as bytes: an empty one is two bytes in the file and would be half a kilobyte here.
-    /// At most [`MAX_BLOCKS`].
+    /// Blocks, each still encoded: an empty one is two bytes in the file and would be half a kilobyte here. At most
+    /// [`MAX_BLOCKS`].
     pub residual: Vec<&'a [u8]>,
     pub policy: PolicyHead<'a>,
     pub value: ValueHead<'a>,
@@ -382,11 +382,11 @@ pub(crate) struct Weights<'a> {
     pub policy_heads: Option<PolicyHeads<'a>>,
     pub value_heads: Option<ValueHeads<'a>>,
     pub embedding: Embedding<'a>,
-    /// Encoder layers of an attention body, each still as bytes, at most [`MAX_ENCODERS`].
+    /// Encoder layers of an attention body, each still encoded, at most [`MAX_ENCODERS`].
     pub encoders: Vec<&'a [u8]>,
-    /// Heads of their attention.
+    /// Number of heads of their attention.
     pub headcount: u64,
-    /// Shared by the smolgens of all encoder layers.
+    /// The weights that the smolgens of all encoder layers share.
     pub smolgen_w: Option<Layer<'a>>,
 }
 
@@ -469,7 +469,7 @@ impl<'a> Message<'a> for Version {
     }
 }
 
-/// Which architecture it is, as numbers of the file's enumerations.
+/// Which architecture the network has, as numbers of the file's enumerations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NetworkFormat {
     pub input: u64,
@@ -521,7 +521,7 @@ impl<'a> Message<'a> for Format {
     }
 }
 
-/// How the network came about.
+/// How the network was trained.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TrainingParams {
     pub training_steps: u64,

@@ -7,7 +7,7 @@ use crate::proto::{Residual, SeUnit, Weights};
 use crate::wire::Message;
 use oncilla_opencl::graph::{INPUT, SqueezeExcite, ValueId};
 
-/// What comes after it reads `top`.
+/// A tower; what comes after it reads `top`.
 pub(crate) struct Tower {
     pub top: ValueId,
     pub filters: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Tower {
 }
 
 impl Tower {
-    /// No convolution before what reads the input.
+    /// No tower: what comes after reads the input itself.
     pub const NONE: Self = Self { top: INPUT, filters: 0, blocks: 0, squeeze_excite: false };
 }
 

@@ -7,7 +7,7 @@
 
 use crate::error::NetError;
 
-/// The value of one field.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Varint(u64),
@@ -56,11 +56,11 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A message that can take one field after the other.
+/// A message that takes one field after the other.
 ///
 /// As in protobuf, a later scalar replaces an earlier one and a later message is merged into an earlier one.
 pub(crate) trait Message<'a> {
-    /// Takes field `number`; a number that it does not know is skipped.
+    /// Takes the field with this number; a field that it does not know is skipped.
     fn set(&mut self, number: u64, value: Value<'a>) -> Result<(), NetError>;
 
     /// Takes every field of `bytes`.
@@ -74,7 +74,7 @@ pub(crate) trait Message<'a> {
     }
 }
 
-/// Merges a length-delimited `value` into `message`; errors carry `field` in their path.
+/// Merges a length-delimited `value` into `message`; the paths in errors contain `field`.
 pub(crate) fn merge<'a, M: Message<'a> + Default>(
     message: &mut Option<M>,
     field: &str,
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
     fn varint(&mut self) -> Result<u64, NetError> {
         let mut value = 0u64;
         for (i, &byte) in self.rest.iter().take(10).enumerate() {
-            // Ten groups of seven bits are 70: of the last one only the lowest bit fits.
+            // Ten groups of seven bits are 70 bits: of the last group only the lowest bit fits.
             if i == 9 && byte > 1 {
                 break;
             }

@@ -1,16 +1,16 @@
-//! What a driver doesn't bear from several threads at the same time.
+//! What drivers can't bear to be done by several threads at the same time.
 
 use super::Device;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// For each platform by its name, what is held while one of its devices' compiler is at work: compilers inside drivers
-/// are old code. One that hangs keeps its own platform's devices, and no other's.
+/// For each platform, by its name, the lock that is held while the compiler of one of its devices is at work: compilers
+/// inside of drivers are old code. One that hangs keeps its own platform's devices, and no other's.
 static COMPILERS: Mutex<BTreeMap<String, &'static Mutex<()>>> = Mutex::new(BTreeMap::new());
 
 pub(super) fn compiler_alone(platform: &str) -> MutexGuard<'static, ()> {
     let mut compilers = COMPILERS.lock().unwrap_or_else(PoisonError::into_inner);
-    // There are a handful of platforms, for as long as the program lives.
+    // There is a handful of platforms, which stay as long as the program lives.
     let compiler = *compilers.entry(platform.to_string()).or_insert_with(|| Box::leak(Box::default()));
     drop(compilers);
     compiler.lock().unwrap_or_else(PoisonError::into_inner)
@@ -18,38 +18,39 @@ pub(super) fn compiler_alone(platform: &str) -> MutexGuard<'static, ()> {
 
 static LAUNCHES: RwLock<()> = RwLock::new(());
 
-/// Says which batches of one queue have the device to themselves.
+/// Decides which batches of one queue have the device to themselves.
 ///
-/// PoCL 3.1 loads a kernel anew when it is to run over more groups than before, and at the end of a run counts down the
-/// uses of the one that was loaded last. If the one before is still running on another queue then, one count goes below
-/// zero, and an assertion ends the process. So the first batch of each size runs alone, which loads all that such a
-/// batch needs; later ones run beside others. Not guarded against: PoCL unloads the one used least lately of more than
-/// 128, and two queues that need one of those again, for batches of two sizes, may meet. A network has some twenty.
+/// PoCL 3.1 loads a kernel anew when it should run over more groups than before, and at the end of a run counts down
+/// the uses of the copy that was loaded last. If an earlier copy is then still running on another queue, one count goes
+/// below zero, and an assertion ends the process. So the first batch of each size runs alone, which loads all that such
+/// a batch needs; later ones run beside others. One case is not guarded against: of more than 128 kernels PoCL unloads
+/// the least recently used, and two queues that need one of those again, for batches of two sizes, may meet. A network
+/// has about twenty kernels.
 #[derive(Debug)]
 pub struct Turns {
-    /// Whether a batch of so many positions has run; `None` on devices that need no turns.
+    /// For each number of positions, whether a batch of that size has run; `None` on devices that need no turns.
     known: Option<Vec<bool>>,
 }
 
-/// Held while a batch is on the device.
+/// A turn, which is held while a batch is on the device.
 #[derive(Debug)]
 pub enum Turn {
     /// No turns are needed.
     Free,
     /// Other batches may run as well.
     Beside(RwLockReadGuard<'static, ()>),
-    /// No other batch may.
+    /// No other batch may run.
     Alone(RwLockWriteGuard<'static, ()>),
 }
 
 impl Turns {
-    /// For a queue whose batches have at most `max_batch` positions.
+    /// The turns of a queue whose batches have at most `max_batch` positions.
     pub fn new(device: &Device, max_batch: usize) -> Self {
         let needed = device.platform == "Portable Computing Language";
         Self { known: needed.then(|| vec![false; max_batch + 1]) }
     }
 
-    /// Waits until a batch of so many positions may run.
+    /// Waits until a batch of `batch` positions may run.
     pub fn wait(&self, batch: usize) -> Turn {
         match &self.known {
             None => Turn::Free,
@@ -66,7 +67,7 @@ impl Turns {
         }
     }
 
-    /// Such a batch has run.
+    /// Records that a batch of this size has run.
     pub fn done(&mut self, batch: usize) {
         if let Some(known) = &mut self.known {
             known[batch] = true;

@@ -1,12 +1,12 @@
-//! Many buffers brought together in two.
+//! Many buffers combined into two.
 
 use super::Error;
 use super::session::{Buffer, Kernel, Session};
 
-/// Where buffers lie that were made one by one: those that nothing writes to in one large buffer, the others in
+/// The places of buffers that were made one by one: those that nothing writes to are in one large buffer, the others in
 /// another.
 ///
-/// What is moved is a region of the large one, and is used as before.
+/// A moved buffer is a region of the large one, and is used as before.
 #[derive(Debug)]
 pub struct Arenas {
     constant: Buffer,
@@ -18,7 +18,7 @@ pub struct Arenas {
 struct Move {
     from: Buffer,
     to: Buffer,
-    /// Elements before it in its arena.
+    /// How many elements come before it in its arena.
     at: usize,
 }
 
@@ -26,8 +26,8 @@ struct Move {
 type Place<'a> = (&'a Buffer, usize);
 
 impl Arenas {
-    /// Brings `buffers` together, each once; constant ones with what they hold. `None` if an arena is more than the
-    /// device gives in one piece, or than an `int` counts, or there is no room for all of it twice.
+    /// Combines `buffers`, each once; constant ones are copied with their content. `None` if an arena is larger than
+    /// the device allows for one buffer, or than an `int` counts, or if there is no room for everything twice.
     ///
     /// # Errors
     /// If the driver has no room, or refuses.
@@ -42,7 +42,7 @@ impl Arenas {
             }
         }
         let most = (session.device().max_allocation / 4).min(i32::MAX as u64) as usize;
-        // Until the buffers are freed that were made one by one there is all of it twice.
+        // Until the buffers that were made one by one are freed, everything is there twice.
         let at_first = 2 * 4 * (lengths[0] as u64 + lengths[1] as u64);
         if lengths.iter().any(|length| !(1..=most).contains(length)) || at_first > session.device().global_memory {
             return Ok(None);
@@ -62,12 +62,12 @@ impl Arenas {
         Ok(Some(Self { constant, written, moves }))
     }
 
-    /// All that nothing writes to.
+    /// The arena of everything that nothing writes to.
     pub fn constant(&self) -> &Buffer {
         &self.constant
     }
 
-    /// All the rest.
+    /// The arena of everything else.
     pub fn written(&self) -> &Buffer {
         &self.written
     }
@@ -76,17 +76,17 @@ impl Arenas {
         self.moves.iter().find(|moved| moved.from.is(buffer))
     }
 
-    /// Elements before a buffer in its arena.
+    /// How many elements come before a buffer in its arena.
     pub fn place(&self, buffer: &Buffer) -> Option<usize> {
         self.of(buffer).map(|moved| moved.at)
     }
 
-    /// Where a buffer is now; itself if it was not moved.
+    /// The region to which a buffer was moved; the buffer itself if it was not moved.
     pub fn moved<'a>(&'a self, buffer: &'a Buffer) -> &'a Buffer {
         self.of(buffer).map_or(buffer, |moved| &moved.to)
     }
 
-    /// Has a kernel read and write where its buffers are now.
+    /// Makes a kernel read and write where its buffers are now.
     ///
     /// # Errors
     /// If the driver refuses.

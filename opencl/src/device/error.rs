@@ -14,20 +14,20 @@ pub enum Error {
     },
     /// Platforms, but no device on any of them.
     NoDevice,
-    /// No device answers to what was asked for.
+    /// No device matches what was asked for.
     NoMatch {
-        /// The index or part of a name.
+        /// The index, or the part of a name, that was asked for.
         asked: String,
-        /// The devices that are there, `index name`.
+        /// The devices that exist, each as `index name`.
         there: Vec<String>,
     },
     /// A call of the OpenCL interface failed.
     Call {
-        /// Name of the device, empty where none was chosen yet.
+        /// Name of the device; empty if none was chosen yet.
         device: String,
-        /// Name of the OpenCL function, and of the kernel where there is one.
+        /// Name of the OpenCL function, and of the kernel if there is one.
         call: String,
-        /// The status it gave.
+        /// The status that the call returned.
         status: i32,
     },
     /// The driver's compiler refused a program.
@@ -47,30 +47,30 @@ pub enum Error {
         what: String,
         /// Bytes needed.
         needed: u64,
-        /// Bytes there.
+        /// Bytes that there are.
         available: u64,
     },
     /// A kernel needs more of the memory that a group shares than there is, however small a batch or a group.
     LocalMemory {
         /// Name of the device.
         device: String,
-        /// What needs it.
+        /// What needs the memory.
         what: String,
         /// Bytes needed.
         needed: u64,
-        /// Bytes there.
+        /// Bytes that there are.
         available: u64,
     },
-    /// Not an OpenCL failure: what the device or the graph can't do.
+    /// Not a failure of OpenCL, but something that the device or the graph can't do.
     Unfit {
         /// Name of the device.
         device: String,
-        /// Expected and got.
+        /// What was expected and what was found.
         what: String,
     },
 }
 
-/// The part of a build log that goes into one line.
+/// How many characters of a build log go into one line.
 const LOG_CHARS: usize = 600;
 
 /// The beginning of a compiler's log, from the first line with an error on, if there is one: warnings come before it.
@@ -115,8 +115,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Whether smaller groups may help: a driver has refused the ones that its own limits allow, for want of registers
-    /// or local memory.
+    /// Whether smaller groups may help: a driver has refused groups that are within its own limits, for lack of
+    /// registers or local memory.
     pub fn is_of_groups(&self) -> bool {
         let statuses = [CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
         matches!(self, Error::Call { status, .. } if statuses.contains(status))
@@ -124,7 +124,7 @@ impl Error {
 }
 
 impl Error {
-    /// Whether smaller batches may help: some drivers find out at a launch that there is too little memory.
+    /// Whether smaller batches may help: some drivers find out only at a launch that there is too little memory.
     pub fn is_of_memory(&self) -> bool {
         let statuses = [CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_BUFFER_SIZE, CL_OUT_OF_RESOURCES];
         matches!(self, Error::Memory { .. }) || matches!(self, Error::Call { status, .. } if statuses.contains(status))
@@ -137,7 +137,7 @@ impl From<Error> for BackendError {
     }
 }
 
-/// Bytes for a person.
+/// A number of bytes, displayed for a person.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -150,7 +150,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A status with its name, for those that users meet.
+/// A status, displayed with its name if users are likely to meet it.
 struct Status(i32);
 
 impl fmt::Display for Status {

@@ -1,4 +1,4 @@
-//! Platforms and devices: what is there, and which one is meant.
+//! Platforms and devices: which there are, and which one is meant.
 //!
 //! [`list`] asks every platform for its devices, in the driver's order, which is that of `clinfo`. [`choose`] picks
 //! one. A [`Session`] is one device in use: a context, one in-order queue, and the objects made for it.
@@ -25,20 +25,20 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// Environment variable that chooses a device where nothing else does: an index or part of a name. Of several, parted
-/// by commas, the program takes all, and `host` beside them; here the first device is meant.
+/// Environment variable that chooses a device if nothing else does: an index or part of a name. From a list with commas
+/// the program takes all devices, and the host if `host` is in it; this crate takes the first device.
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
 
-/// Environment variable that names the OpenCL library to open instead of the usual ones; `none` means none at all.
-/// Read where the library is found at run time: on Unix, macOS excepted.
+/// Environment variable that names the OpenCL library to open instead of the usual ones; `none` means no library at
+/// all. It is read where the library is looked up at run time: on Unix, except macOS.
 pub const LIBRARY_ENV: &str = "ONCILLA_OPENCL_LIBRARY";
 
-/// Longest answer to a query that is believed.
+/// The longest answer to a query that is believed, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
-/// Most platforms, and most devices of a platform, that are believed.
+/// The largest number of platforms, and of devices on a platform, that is believed.
 const MAX_COUNT: u32 = 256;
 
-/// What a device calls itself.
+/// What kind of device a device claims to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The host's own cores behind OpenCL.
@@ -62,7 +62,7 @@ impl fmt::Display for Kind {
 /// Facts about one device.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Place in [`list`].
+    /// Index in [`list`].
     pub index: usize,
     /// The device's name.
     pub name: String,
@@ -74,50 +74,50 @@ pub struct Device {
     pub version: String,
     /// Name of its platform.
     pub platform: String,
-    /// What it is.
+    /// What kind of device it is.
     pub kind: Kind,
-    /// Number of compute units, 1 where the driver doesn't know.
+    /// Number of compute units; 1 if the driver doesn't know.
     pub compute_units: u32,
-    /// Clock in MHz, 0 where the driver doesn't know.
+    /// Clock in MHz; 0 if the driver doesn't know.
     pub clock_mhz: u32,
     /// Bytes of global memory.
     pub global_memory: u64,
-    /// Bytes of the biggest single buffer.
+    /// Bytes of the largest single buffer.
     pub max_allocation: u64,
-    /// Bytes of which a region of a buffer begins at a multiple; as many as any device may want where the driver doesn't
-    /// know.
+    /// The regions of a buffer have to begin at a multiple of this many bytes; if the driver doesn't know, it is the
+    /// largest number that any device may want.
     pub alignment: u32,
-    /// Most work items in a group, for a kernel that needs little.
+    /// The largest number of work items in a group, for a kernel that needs little.
     pub max_work_group: usize,
-    /// Most of them along dimensions 0 and 1.
+    /// The largest number of work items in a group along dimensions 0 and 1.
     pub max_items: [usize; 2],
-    /// Whether its memory is the host's: a GPU inside of a processor.
+    /// Whether the device's memory is the host's: a GPU inside of a processor.
     pub shares_memory: bool,
     /// Bytes of local memory.
     pub local_memory: u64,
-    /// Floats in the vector registers: 8 with AVX2, 16 with AVX-512, often 1 on a GPU.
+    /// How many floats the vector registers hold: 8 with AVX2, 16 with AVX-512, often 1 on a GPU.
     pub vector_width: u32,
-    /// Whether it computes in half precision.
+    /// Whether the device can compute in half precision.
     pub fp16: bool,
-    /// Whether it can be told to round quotients as the host does; else they may be off in the last bit.
+    /// Whether the device can be told to round quotients as the host does; otherwise they may be off in the last bit.
     pub rounds_quotients: bool,
-    /// Whether driver and compiler say that they work.
+    /// Whether the driver says that device and compiler work.
     pub available: bool,
     id: Handle,
 }
 
 impl Device {
-    /// Its place and its name, for messages.
+    /// The device's index and its name, for messages.
     pub fn label(&self) -> String {
         format!("OpenCL device {} \"{}\"", self.index, self.name)
     }
 
-    /// Its name without what Mesa's drivers say of themselves in brackets behind it.
+    /// The device's name without what Mesa's drivers append to it in brackets.
     fn model(&self) -> &str {
         self.name.split(" (").next().unwrap_or_default()
     }
 
-    /// Major and minor of `OpenCL 3.0 …`; zeros where a driver says something else.
+    /// Major and minor version from `OpenCL 3.0 …`; zeros if the driver's version has another form.
     fn version_number(&self) -> (u32, u32) {
         let number = self.version.strip_prefix("OpenCL ").and_then(|rest| rest.split(' ').next()?.split_once('.'));
         number.map_or((0, 0), |(major, minor)| (major.parse().unwrap_or(0), minor.parse().unwrap_or(0)))
@@ -126,7 +126,7 @@ impl Device {
 
 #[cfg(test)]
 impl Device {
-    /// One that does not exist.
+    /// A device that does not exist.
     pub fn named(name: &str, vendor: &str, kind: Kind) -> Self {
         Self {
             index: 0,
@@ -166,12 +166,12 @@ unsafe impl Sync for Handle {}
 /// Which device is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// What [`DEVICE_ENV`] says; without it the first of [`candidates`].
+    /// The one that [`DEVICE_ENV`] names; if it is not set, the first of [`candidates`].
     #[default]
     Auto,
-    /// Place in [`list`].
+    /// Index in [`list`].
     Index(usize),
-    /// Part of the name of the device or of its platform, whatever the case; the first that matches.
+    /// Part of the name of the device or of its platform, in upper or lower case; the first device that matches.
     Name(String),
 }
 
@@ -211,14 +211,14 @@ impl fmt::Display for Device {
     }
 }
 
-/// Every device of every platform. A platform that fails is left out, as long as another has a device. Once there are
-/// some they stay the same for the process, and no driver is asked again: one that hangs meanwhile keeps nobody from
-/// the list.
+/// Every device of every platform. A platform that fails is left out, as long as another one has a device. Once devices
+/// were found, the list stays the same for the process, and no driver is asked again: so a driver that hangs later does
+/// not keep anybody from the list.
 ///
 /// # Errors
 /// If there is no platform or no device at all.
 pub fn list() -> Result<Vec<Device>, Error> {
-    // PoCL 3.1 crashes where two threads list devices for the first time.
+    // PoCL 3.1 crashes if two threads list devices for the first time at once.
     static FOUND: Mutex<Vec<Device>> = Mutex::new(Vec::new());
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if found.is_empty() {
@@ -249,24 +249,24 @@ fn ask_drivers() -> Result<Vec<Device>, Error> {
     }
 }
 
-/// What [`DEVICE_ENV`] says, if it says anything.
+/// The value of [`DEVICE_ENV`], if it is set.
 pub fn named_by_environment() -> Option<String> {
     std::env::var(DEVICE_ENV).ok().filter(|name| !name.trim().is_empty())
 }
 
-/// The device that is meant.
+/// The device that `choice` means.
 ///
 /// # Errors
-/// If there is none, or none that answers to `choice`.
+/// If there is no device, or none that matches `choice`.
 pub fn choose(choice: &DeviceChoice) -> Result<Device, Error> {
     Ok(candidates(choice)?.swap_remove(0))
 }
 
-/// The devices that may be meant, one or more: where nothing is named all that are there, those first that promise
-/// most; else the one that is named.
+/// The devices that `choice` may mean, at least one: if it names none, all that there are, the most promising first;
+/// otherwise the one that is named.
 ///
 /// # Errors
-/// If there is none, or none that answers to `choice`.
+/// If there is no device, or none that matches `choice`.
 pub fn candidates(choice: &DeviceChoice) -> Result<Vec<Device>, Error> {
     let devices = list()?;
     let choice = match choice {
@@ -285,13 +285,13 @@ pub fn candidates(choice: &DeviceChoice) -> Result<Vec<Device>, Error> {
     if meant.is_empty() { Err(no_match()) } else { Ok(meant) }
 }
 
-/// The first device of a list as [`DEVICE_ENV`] may have one, in which `host` is none.
+/// The first device in a list like that of [`DEVICE_ENV`], in which `host` is not a device.
 fn first_named(list: &str) -> DeviceChoice {
     let devices = list.split(',').filter(|name| !name.trim().eq_ignore_ascii_case("host")).map(DeviceChoice::from);
     devices.into_iter().find(|choice| *choice != DeviceChoice::Auto).unwrap_or_default()
 }
 
-/// The places of those that are meant, see [`candidates`].
+/// The indices of the devices that are meant, see [`candidates`].
 fn pick(choice: &DeviceChoice, devices: &[Device]) -> Vec<usize> {
     let named = match choice {
         DeviceChoice::Index(index) => devices.iter().position(|d| d.index == *index),
@@ -305,8 +305,9 @@ fn pick(choice: &DeviceChoice, devices: &[Device]) -> Vec<usize> {
     named.into_iter().collect()
 }
 
-/// What is available, GPUs, accelerators, CPUs. A GPU with memory of its own comes before one inside of a processor,
-/// and of two drivers for the same device the one with the newer OpenCL; otherwise they stay in the driver's order.
+/// The indices of the available devices: GPUs first, then accelerators, then CPUs. A GPU with memory of its own comes
+/// before one inside of a processor, and of two drivers for the same device the one with the newer OpenCL; otherwise
+/// they stay in the driver's order.
 fn by_promise(devices: &[Device]) -> Vec<usize> {
     let kind = |device: &Device| match device.kind {
         Kind::Gpu => 0,
@@ -378,7 +379,7 @@ fn device_ids(platform: cl_platform_id) -> Result<Vec<cl_device_id>, Error> {
     Ok(ids)
 }
 
-/// Runs a query of the OpenCL kind twice: for the length, then for the bytes. Empty where the driver refuses.
+/// Runs a query in OpenCL's way, twice: for the length, then for the bytes. Empty if the driver refuses.
 fn answer(query: impl Fn(size_t, *mut c_void, *mut size_t) -> cl_int) -> Vec<u8> {
     let mut length = 0;
     if query(0, std::ptr::null_mut(), &mut length) != CL_SUCCESS || length == 0 || length > MAX_ANSWER {
@@ -401,7 +402,7 @@ fn platform_name(platform: cl_platform_id) -> String {
     text(&answer(|n, at, len| unsafe { clGetPlatformInfo(platform, CL_PLATFORM_NAME, n, at, len) }))
 }
 
-/// Asks one device one thing.
+/// Asks a device one question at a time.
 struct Query(cl_device_id);
 
 impl Query {
@@ -414,7 +415,7 @@ impl Query {
         text(&self.bytes(what))
     }
 
-    /// A number of 4 or 8 bytes, as the device has it; 0 where the driver refuses.
+    /// A number of 4 or 8 bytes, as the device returns it; 0 if the driver refuses.
     fn number(&self, what: cl_device_info) -> u64 {
         let bytes = self.bytes(what);
         match bytes.len() {
@@ -425,7 +426,7 @@ impl Query {
     }
 }
 
-/// The first two of several sizes. What a driver does not say, or says to be none, is no limit.
+/// The first two of several sizes. A size that the driver does not report, or reports as 0, is no limit.
 fn first_two(bytes: &[u8]) -> [usize; 2] {
     let mut sizes = bytes.chunks_exact(size_of::<usize>()).map(|size| size.try_into().map_or(0, usize::from_ne_bytes));
     [(); 2].map(|()| sizes.next().filter(|&size| size > 0).unwrap_or(usize::MAX))
@@ -434,7 +435,7 @@ fn first_two(bytes: &[u8]) -> [usize; 2] {
 /// Bytes of OpenCL's largest type, a vector of 16 longs.
 const LARGEST_TYPE: u32 = 128;
 
-/// In bytes, of what a driver says in bits; where that is nothing, as much as any type needs.
+/// The alignment in bytes, from what a driver reports in bits; if it reports 0, as much as any type needs.
 fn alignment_of(bits: u64) -> u32 {
     match u32::try_from(bits / 8).unwrap_or(0) {
         0 => LARGEST_TYPE,
@@ -458,7 +459,7 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
             bits if bits & CL_DEVICE_TYPE_CPU != 0 => Kind::Cpu,
             _ => Kind::Accelerator,
         },
-        // Whose number is not known has one at least.
+        // If a driver does not report the number, there is one at least.
         compute_units: small(CL_DEVICE_MAX_COMPUTE_UNITS).max(1),
         clock_mhz: small(CL_DEVICE_MAX_CLOCK_FREQUENCY),
         global_memory: ask.number(CL_DEVICE_GLOBAL_MEM_SIZE),
@@ -476,7 +477,7 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
     }
 }
 
-/// The device that tests use; `None`, and a line that says so, where there is none and none is required.
+/// The device that tests use; `None`, and a line that says so, if there is none and none is required.
 #[cfg(test)]
 pub(crate) fn device_is_there() -> Option<Device> {
     match choose(&DeviceChoice::Auto) {

@@ -1,4 +1,4 @@
-//! Compiled programs in files, so that a start does not compile what an earlier one has compiled.
+//! Compiled programs in files, so that a later start does not have to compile them again.
 //!
 //! ```text
 //! oncilla program 1
@@ -11,11 +11,12 @@
 //! ```
 //!
 //! A file holds for one device with one driver, one text and one set of compiler options; it is named after a hash of
-//! these and says them in full. What can't be read, is another's or is damaged is compiled again: a driver must not be
-//! given half a binary. A folder that can't be written costs the time of compiling and nothing else.
+//! these and contains them in full. A program whose file can't be read, belongs to something else or is damaged is
+//! compiled again: a driver must not be given half a binary. If the folder can't be written, that costs the time of
+//! compiling and nothing else.
 //!
-//! New drivers and new versions of the kernels leave files behind that nobody will ask for again. So the folder keeps
-//! to `MOST_BYTES`: what was used least lately goes first.
+//! New drivers and new versions of the kernels leave files behind that nobody will ask for again. So the folder is
+//! limited to `MOST_BYTES`: the least recently used files are removed first.
 
 use super::Device;
 use crate::graph::Fnv;
@@ -25,7 +26,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// What a folder of compiled programs may hold. A network's programs take less than a hundredth of that on PoCL.
+/// How many bytes a folder of compiled programs may hold. A network's programs take less than a hundredth of that on
+/// PoCL.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// A folder of compiled programs.
@@ -39,18 +41,18 @@ pub struct Programs {
 #[derive(Debug, Default)]
 struct Said {
     note: Option<String>,
-    /// Nothing more is written.
+    /// True if nothing more is written.
     is_unwritable: bool,
 }
 
-/// What a compiled program depends on.
+/// Everything that a compiled program depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramKey {
     head: String,
 }
 
 impl ProgramKey {
-    /// For a text, compiled with `options` for a device.
+    /// The key of a text that is compiled with `options` for a device.
     pub fn new(device: &Device, source: &str, options: &str) -> Self {
         let Device { name, vendor, driver, platform, version, compute_units, .. } = device;
         let text = hash(source.as_bytes());
@@ -70,7 +72,7 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 impl Programs {
-    /// In the folder `programs` of a cache folder. It is made when the first program is kept.
+    /// The programs in the folder `programs` of a cache folder. It is created when the first program is stored.
     pub fn new(cache: &Path) -> Self {
         Self { folder: cache.join("programs"), most_bytes: MOST_BYTES, said: Mutex::default() }
     }
@@ -80,7 +82,7 @@ impl Programs {
         self.folder.join(format!("{:016x}.bin", hash(key.head.as_bytes())))
     }
 
-    /// The driver's bytes, if there are any and they are whole.
+    /// The driver's bytes, if they were stored and are complete.
     pub fn load(&self, key: &ProgramKey) -> Option<Vec<u8>> {
         let path = self.path(key);
         let found = match read(&path) {
@@ -91,7 +93,7 @@ impl Programs {
         found.map_err(|why| self.note(format!("compiled programs: {}: {why}; compiled again", path.display()))).ok()
     }
 
-    /// Keeps the driver's bytes; others go where the folder would hold too much.
+    /// Stores the driver's bytes; removes others if the folder would hold too much.
     pub fn keep(&self, key: &ProgramKey, binary: &[u8]) {
         if self.said().is_unwritable {
             return;
@@ -102,11 +104,11 @@ impl Programs {
             self.note(format!("compiled programs: {}: {error}; they are not kept", path.display()));
             return;
         }
-        // What can't be listed or removed stays: another time it may go.
+        // A file that can't be listed or removed stays: it may be removed another time.
         let _ = self.prune(&path);
     }
 
-    /// Removes files, the one that was used least lately first, until the rest is within the bound; `newest` stays.
+    /// Removes files, the least recently used first, until the rest is within the limit; `newest` stays.
     fn prune(&self, newest: &Path) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -129,12 +131,12 @@ impl Programs {
         Ok(())
     }
 
-    /// Says that the driver does not take what it once gave. The next [`Programs::keep`] puts another in its place.
+    /// Records that the driver does not accept what it once returned. The next [`Programs::keep`] replaces it.
     pub fn refuse(&self, key: &ProgramKey) {
         self.note(format!("compiled programs: {}: the driver refuses it; compiled again", self.path(key).display()));
     }
 
-    /// What there is to say, once: the first thing that went wrong.
+    /// The first thing that went wrong, if anything did; it is returned once.
     pub fn take_note(&self) -> Option<String> {
         self.said().note.take()
     }
@@ -167,12 +169,12 @@ fn unpack(key: &ProgramKey, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
 /// Reads a file, and marks it as used now.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let bytes = fs::read(path)?;
-    // A cache that can be read and not written is of use, too.
+    // A cache that can be read but not written is useful, too.
     let _ = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
     Ok(bytes)
 }
 
-/// Whoever reads meanwhile sees the old file or the new one.
+/// Writes a file so that whoever reads it meanwhile sees either the old content or the new.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

@@ -11,10 +11,10 @@ use std::mem::size_of_val;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
-/// Largest compiled program that is believed.
+/// The largest compiled program that is believed, in bytes.
 const MAX_BINARY: usize = 256 << 20;
 
-/// What stands where a batch has yet to write: no output that a device computed.
+/// Marks where a batch has yet to write: a number that no device computes as an output.
 static NO_NUMBER: f32 = f32::NAN;
 
 /// A context and one in-order queue on one device.
@@ -24,9 +24,9 @@ pub struct Session {
     context: cl_context,
     queue: cl_command_queue,
     programs: Option<Arc<Programs>>,
-    /// Of commands whose end is still to be asked for, see [`Session::completed`].
+    /// The commands whose end is still to be checked, see [`Session::completed`].
     events: RefCell<Vec<(Event, Of)>>,
-    /// When each of them ran, if the queue knows, see [`Session::open_timed`].
+    /// When each command ran, if the queue records that, see [`Session::open_timed`].
     times: Option<RefCell<Vec<Time>>>,
 }
 
@@ -35,7 +35,7 @@ pub struct Session {
 enum Of {
     Write,
     Read,
-    /// By the kernel's name.
+    /// A launch of the kernel with this name.
     Launch(Arc<str>),
 }
 
@@ -49,21 +49,21 @@ impl fmt::Display for Of {
     }
 }
 
-/// When the device did what a command asks for, by its own clock.
+/// When the device executed a command, by its own clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Time {
-    /// The kernel, or `write` and `read`.
+    /// The name of the kernel, or `write` or `read`.
     pub of: String,
-    /// Nanoseconds at its begin.
+    /// When it began, in nanoseconds.
     pub begin: u64,
-    /// Nanoseconds at its end.
+    /// When it ended, in nanoseconds.
     pub end: u64,
 }
 
 // SAFETY: OpenCL objects may be used from any thread, one at a time; nothing here is tied to the thread that made it.
 unsafe impl Send for Session {}
 
-/// Memory on the device, a number of 4-byte elements. A clone is the same memory.
+/// Memory on the device: a number of 4-byte elements. A clone shares the memory.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     mem: Arc<Mem>,
@@ -73,9 +73,9 @@ pub struct Buffer {
 #[derive(Debug)]
 struct Mem {
     handle: cl_mem,
-    /// It was filled when it was made and no kernel writes to it: weights and the like.
+    /// True if the buffer was filled when it was made and no kernel writes to it: weights and the like.
     is_constant: bool,
-    /// The buffer of which it is a part, and the elements before it there.
+    /// The buffer of which this one is a part, and how many elements come before it there.
     part_of: Option<(Buffer, usize)>,
 }
 
@@ -108,25 +108,25 @@ pub struct Kernel {
 unsafe impl Send for Kernel {}
 
 impl Kernel {
-    /// What its program calls it.
+    /// The kernel's name in its program.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What its arguments were set to, in order.
+    /// What the kernel's arguments were set to, in order.
     pub fn args(&self) -> &[Argument] {
         &self.args
     }
 }
 
-/// An argument that was set.
+/// What an argument was set to.
 #[derive(Clone, Debug)]
 pub enum Argument {
-    /// It was not.
+    /// It was not set.
     Nothing,
     /// [`Arg::Buffer`] or [`Arg::Output`].
     Buffer {
-        /// To which it points.
+        /// The buffer that it points to.
         buffer: Buffer,
         /// Whether the kernel writes to it.
         is_output: bool,
@@ -138,7 +138,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// The memory to which it points.
+    /// The buffer that it points to, if it is one.
     pub fn buffer(&self) -> Option<&Buffer> {
         match self {
             Argument::Buffer { buffer, .. } => Some(buffer),
@@ -167,7 +167,7 @@ pub enum Arg<'a> {
     Output(&'a Buffer),
     /// An `int`.
     Int(usize),
-    /// A pointer into local memory of so many floats.
+    /// A pointer into local memory for this many floats.
     Local(usize),
 }
 
@@ -204,7 +204,7 @@ impl Drop for Kernel {
 }
 
 impl Buffer {
-    /// Number of 4-byte elements.
+    /// How many 4-byte elements the buffer has.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -214,7 +214,7 @@ impl Buffer {
         self.len == 0
     }
 
-    /// Whether no kernel writes to it.
+    /// True if no kernel writes to the buffer.
     pub fn is_constant(&self) -> bool {
         self.mem.is_constant
     }
@@ -229,15 +229,16 @@ impl Session {
     /// Opens a device.
     ///
     /// # Errors
-    /// If the driver gives no context or no queue.
+    /// If the driver creates no context or no queue.
     pub fn open(device: &Device) -> Result<Self, Error> {
         Self::new(device, false)
     }
 
-    /// The same with a queue that notes of every command when it ran, for [`Session::times`], which takes time itself.
+    /// Opens a device with a queue that records when each command ran, for [`Session::times`]; recording takes time
+    /// itself.
     ///
     /// # Errors
-    /// As [`Session::open`].
+    /// Like [`Session::open`].
     pub fn open_timed(device: &Device) -> Result<Self, Error> {
         Self::new(device, true)
     }
@@ -252,16 +253,16 @@ impl Session {
         Self::with_queue(device, context, timed)
     }
 
-    /// When the commands ran whose end was waited for since the last call, in their order; none without
+    /// When the commands ran that were waited for since the last call, in their order; empty without
     /// [`Session::open_timed`].
     pub fn times(&self) -> Vec<Time> {
         self.times.as_ref().map(RefCell::take).unwrap_or_default()
     }
 
-    /// Another queue on the same device, in the same context: buffers and programs are those of both.
+    /// Another queue on the same device, in the same context: both can use the same buffers and programs.
     ///
     /// # Errors
-    /// If the driver gives no queue.
+    /// If the driver creates no queue.
     pub fn another(&self) -> Result<Self, Error> {
         // SAFETY: the context is alive; the other session releases it once more.
         self.check("clRetainContext", unsafe { clRetainContext(self.context) })?;
@@ -270,7 +271,7 @@ impl Session {
         Ok(other)
     }
 
-    /// Takes the context over.
+    /// A session with a new queue; it takes over the context.
     fn with_queue(device: &Device, context: cl_context, timed: bool) -> Result<Self, Error> {
         let mut status = CL_SUCCESS;
         let properties = if timed { CL_QUEUE_PROFILING_ENABLE } else { 0 };
@@ -285,7 +286,7 @@ impl Session {
         Ok(Self { device: device.clone(), context, queue, programs: None, events: RefCell::default(), times })
     }
 
-    /// Looks for compiled programs there, and keeps those that it compiles.
+    /// Makes the session look for compiled programs in `programs`, and store those that it compiles.
     pub fn keep_programs(&mut self, programs: Arc<Programs>) {
         self.programs = Some(programs);
     }
@@ -302,7 +303,7 @@ impl Session {
     /// Memory for `len` elements of 4 bytes.
     ///
     /// # Errors
-    /// If it is more than the device gives in one piece, or the driver has no room.
+    /// If it is more than the device allows for one buffer, or if the driver has no room.
     pub fn buffer(&self, len: usize) -> Result<Buffer, Error> {
         self.memory(len, false)
     }
@@ -325,18 +326,18 @@ impl Session {
         Ok(Buffer { mem: Arc::new(Mem { handle: mem, is_constant, part_of: None }), len })
     }
 
-    /// Memory for constants, which are sent to its regions.
+    /// Memory for constants, which are written to its regions afterwards.
     ///
     /// # Errors
-    /// As [`Session::buffer`].
+    /// Like [`Session::buffer`].
     pub fn constant_buffer(&self, len: usize) -> Result<Buffer, Error> {
         self.memory(len, true)
     }
 
-    /// `len` elements of a buffer from `at` on, which are at a multiple of the device's alignment.
+    /// The `len` elements of a buffer from `at` on; `at` has to be a multiple of the device's alignment.
     ///
     /// # Errors
-    /// If the buffer is shorter or itself a region, or the driver refuses.
+    /// If the buffer is shorter or is itself a region, or if the driver refuses.
     pub fn region(&self, of: &Buffer, at: usize, len: usize) -> Result<Buffer, Error> {
         if len == 0 || at.saturating_add(len) > of.len || of.mem.part_of.is_some() {
             let what = format!("a region of {len} elements from {at} on in a buffer of {}", of.len);
@@ -355,10 +356,10 @@ impl Session {
         Ok(Buffer { mem: Arc::new(mem), len })
     }
 
-    /// Enqueues a copy of what `from` holds to the start of `to`.
+    /// Enqueues a copy of the content of `from` to the start of `to`.
     ///
     /// # Errors
-    /// If `to` is shorter, or the driver refuses.
+    /// If `to` is shorter, or if the driver refuses.
     pub fn copy(&self, from: &Buffer, to: &Buffer) -> Result<(), Error> {
         self.fits("copy", to, from.len)?;
         // SAFETY: both are alive and hold so many elements, and they are different memory: nothing gives a region to be
@@ -370,10 +371,10 @@ impl Session {
         self.check("clEnqueueCopyBuffer", status)
     }
 
-    /// Memory that holds `data`, which nothing changes.
+    /// Memory that holds `data`, which is not changed afterwards.
     ///
     /// # Errors
-    /// As [`Session::buffer`], or if the transfer fails.
+    /// Like [`Session::buffer`]; also if the transfer fails.
     pub fn upload<T: Element>(&self, data: &[T]) -> Result<Buffer, Error> {
         let buffer = self.memory(data.len(), true)?;
         self.write(&buffer, data)?;
@@ -394,10 +395,10 @@ impl Session {
         self.check("clEnqueueWriteBuffer", status)
     }
 
-    /// Copies the start of `buffer` to `output`, behind all that was enqueued before.
+    /// Copies the start of `buffer` to `output`, after everything that was enqueued before.
     ///
     /// # Errors
-    /// If `output` is longer than the buffer, or the transfer or a command before it fails.
+    /// If `output` is longer than the buffer, or if the transfer or a command before it fails.
     pub fn read(&self, buffer: &Buffer, output: &mut [f32]) -> Result<(), Error> {
         self.fits("read", buffer, output.len())?;
         let (bytes, to) = (size_of_val(output), output.as_mut_ptr().cast());
@@ -408,13 +409,13 @@ impl Session {
         self.completed()
     }
 
-    /// What `enqueue` puts into the queue, with one wait at the end.
+    /// Runs what `enqueue` puts into the queue, with a single wait at the end.
     ///
     /// # Errors
-    /// What `enqueue` says, or if the driver fails anywhere; what was read is then worthless.
+    /// The error of `enqueue`, or the driver's if it fails anywhere; then what was read is worthless.
     pub fn batch<'d>(&self, enqueue: impl FnOnce(&Commands<'_, 'd>) -> Result<(), Error>) -> Result<(), Error> {
-        // The driver may still be reading and writing the caller's slices: nothing returns before the queue is empty,
-        // and nothing unwinds.
+        // The driver may still be reading and writing the caller's slices: this does not return, nor unwind, before the
+        // queue is empty.
         let unwound = Emptied(self);
         let done = enqueue(&Commands { session: self, lent: PhantomData });
         std::mem::forget(unwound);
@@ -422,8 +423,8 @@ impl Session {
         done.and(finished)
     }
 
-    /// Some drivers say of a command that failed in its event alone: the commands behind it run on what was there
-    /// before.
+    /// Checks the commands' events: some drivers report that a command failed only in its event, and run the commands
+    /// after it on what was in memory before.
     fn completed(&self) -> Result<(), Error> {
         for (event, of) in self.events.take() {
             let mut status: cl_int = CL_COMPLETE;
@@ -445,7 +446,7 @@ impl Session {
         Ok(())
     }
 
-    /// Nanoseconds of the device's clock.
+    /// A time of an event by the device's clock, in nanoseconds.
     fn time(&self, event: &Event, when: cl_uint) -> Result<u64, Error> {
         let mut time: u64 = 0;
         let at = (&raw mut time).cast();
@@ -466,14 +467,14 @@ impl Session {
         self.times.is_some() || self.may_lose_launches()
     }
 
-    /// Whether launches may get lost without a word in what comes back: a GPU can be reset, the host's own cores can't,
-    /// and with NVIDIA's driver every call fails after a launch that did. What it takes to notice is left out there:
-    /// with an event for each launch a batch of maia-1500 took 1.3 times as long on an H200.
+    /// Whether launches may get lost without any error: a GPU can be reset, the host's own cores can't, and with
+    /// NVIDIA's driver every call fails after a launch that failed. If launches can't get lost, the work of noticing
+    /// that is saved: with an event for each launch a batch of maia-1500 took 1.3 times as long on an H200.
     fn may_lose_launches(&self) -> bool {
         self.device.kind != Kind::Cpu && self.device.platform != "NVIDIA CUDA"
     }
 
-    /// Has the driver begin with what was enqueued, while more is.
+    /// Makes the driver begin with what was enqueued, while more is being enqueued.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -492,7 +493,7 @@ impl Session {
         })
     }
 
-    /// Compiles `source`. `name` is what an error calls it.
+    /// Compiles `source`. Errors call it `name`.
     ///
     /// # Errors
     /// [`Error::Build`] with the compiler's log.
@@ -514,7 +515,7 @@ impl Session {
             }
         }
         let program = self.compile(name, &c_source, &c_options)?;
-        // A driver that gives no bytes compiles every time.
+        // If a driver returns no bytes, the program is compiled every time.
         if let Some(binary) = self.binary(&program) {
             programs.keep(&key, &binary);
         }
@@ -531,7 +532,7 @@ impl Session {
         self.build(Program { program, name: name.to_string() }, options)
     }
 
-    /// From bytes that this driver gave.
+    /// A program from bytes that this driver returned earlier.
     fn program_again(&self, name: &str, binary: &[u8], options: &CString) -> Result<Program, Error> {
         let (id, len, bytes) = (self.device.id.0, binary.len(), binary.as_ptr());
         let (mut status, mut of_binary) = (CL_SUCCESS, CL_SUCCESS);
@@ -560,7 +561,7 @@ impl Session {
         }
     }
 
-    /// The driver's bytes of a program that was built for this device; `None` where it gives none.
+    /// The driver's bytes of a program that was built for this device; `None` if it returns none.
     fn binary(&self, program: &Program) -> Option<Vec<u8>> {
         let program = program.program;
         // SAFETY: the program is alive; `answer` passes null or as many bytes as it says.
@@ -585,10 +586,10 @@ impl Session {
         String::from_utf8_lossy(&log).trim_matches(['\0', '\n', ' ']).to_string()
     }
 
-    /// A kernel of a program, with arguments in order.
+    /// A kernel of a program, with its arguments in order.
     ///
     /// # Errors
-    /// If the program has no such kernel, or an argument has the wrong size.
+    /// If the program has no such kernel, or if an argument has the wrong size.
     pub fn kernel(&self, program: &Program, name: &str, args: &[Arg<'_>]) -> Result<Kernel, Error> {
         let c_name = CString::new(name).unwrap_or_default();
         let mut status = CL_SUCCESS;
@@ -620,10 +621,10 @@ impl Session {
         Ok(Kernel { kernel: made, name: Arc::clone(&kernel.name), args: Vec::new() })
     }
 
-    /// Sets one argument for the next run.
+    /// Sets one argument, for the next runs.
     ///
     /// # Errors
-    /// If the kernel has no such argument, or it has another size.
+    /// If the kernel has no such argument, or if it has another size.
     pub fn set_arg(&self, kernel: &mut Kernel, index: usize, arg: Arg<'_>) -> Result<(), Error> {
         let int;
         let (bytes, value): (usize, *const c_void) = match &arg {
@@ -647,10 +648,10 @@ impl Session {
         Ok(())
     }
 
-    /// Sets all of `args` for the next run, with the buffer that `place` gives in place of each of theirs.
+    /// Sets all of `args`, for the next runs; each buffer is replaced by the one that `place` returns for it.
     ///
     /// # Errors
-    /// Those of `place`, and as [`Session::set_arg`].
+    /// The errors of `place`, and those of [`Session::set_arg`].
     pub fn set_args(
         &self,
         kernel: &mut Kernel,
@@ -666,7 +667,7 @@ impl Session {
         })
     }
 
-    /// Whether the text says of an argument that it is `const`; `None` where the driver doesn't know.
+    /// Whether the kernel's text declares an argument `const`; `None` if the driver doesn't know.
     #[cfg(test)]
     pub fn arg_is_const(&self, kernel: &Kernel, index: usize) -> Option<bool> {
         let (mut qualifier, kernel): (cl_bitfield, _) = (0, kernel.kernel);
@@ -678,8 +679,8 @@ impl Session {
         (status == CL_SUCCESS).then_some(qualifier & CL_KERNEL_ARG_TYPE_CONST != 0)
     }
 
-    /// Most work items that a group of this kernel can have on this device: what the driver says of the kernel, or,
-    /// where it says nothing or none, of the device.
+    /// The most work items that a group of this kernel can have on this device: what the driver reports for the kernel,
+    /// or, if it reports nothing or 0, for the device.
     pub fn work_group_limit(&self, kernel: &Kernel) -> usize {
         let (kernel, id) = (kernel.kernel, self.device.id.0);
         // SAFETY: kernel and device are alive; `answer` passes null or as many bytes as it says.
@@ -695,7 +696,7 @@ impl Session {
     /// Enqueues one run of `global` work items in groups of `local`; each of `global` is a multiple of its `local`.
     ///
     /// # Safety
-    /// With its arguments and this range the kernel stays inside its buffers.
+    /// With its arguments and this range, the kernel must stay inside of its buffers.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -714,14 +715,14 @@ impl Session {
         }
     }
 
-    /// Waits for all that was enqueued.
+    /// Waits until everything that was enqueued is done.
     ///
     /// # Errors
     /// If a command failed.
     pub fn finish(&self) -> Result<(), Error> {
         // SAFETY: the queue is alive.
         let finished = self.check("clFinish", unsafe { clFinish(self.queue) });
-        // In any case, so that none is left for the next batch.
+        // This is called in any case, so that no event is left for the next batch.
         let completed = self.completed();
         finished.and(completed)
     }
@@ -732,22 +733,22 @@ struct Emptied<'a>(&'a Session);
 
 impl Drop for Emptied<'_> {
     fn drop(&mut self) {
-        // What failed is told where the panic is caught, if anywhere.
+        // A failure is reported where the panic is caught, if anywhere.
         let _ = self.0.finish();
     }
 }
 
-/// Puts transfers into a queue, from and to slices that are lent for `'d`, which is longer than they take: see
+/// Puts transfers into a queue, from and to slices that are lent for `'d`, which outlives the transfers: see
 /// [`Session::batch`].
 #[derive(Debug)]
 pub struct Commands<'s, 'd> {
     session: &'s Session,
-    /// No shorter and no longer.
+    /// Makes `'d` invariant: neither shorter nor longer.
     lent: PhantomData<&'d mut &'d ()>,
 }
 
 impl<'d> Commands<'_, 'd> {
-    /// Makes what a batch has to write no number, where launches may get lost: [`Read::proof`].
+    /// Writes NaN where a batch has yet to write, if launches may get lost: see [`Read::proof`].
     ///
     /// # Errors
     /// If the driver refuses.
@@ -768,7 +769,7 @@ impl<'d> Commands<'_, 'd> {
     /// Copies `input` to the start of a buffer.
     ///
     /// # Errors
-    /// If it is longer than the buffer, or the driver refuses.
+    /// If `input` is longer than the buffer, or if the driver refuses.
     pub fn write(&self, to: &Buffer, input: &'d [f32]) -> Result<(), Error> {
         let session = self.session;
         session.fits("write", to, input.len())?;
@@ -783,10 +784,10 @@ impl<'d> Commands<'_, 'd> {
         session.check("clEnqueueWriteBuffer", status)
     }
 
-    /// Copies the start of a buffer to where it goes.
+    /// Copies the start of a buffer to where `read` says.
     ///
     /// # Errors
-    /// If that is longer than the buffer, or the driver refuses.
+    /// If that is longer than the buffer, or if the driver refuses.
     pub fn read(&self, read: Read<'d>) -> Result<(), Error> {
         let (session, Read { from, to: output, .. }) = (self.session, read);
         session.fits("read", from, output.len())?;
@@ -806,12 +807,12 @@ impl<'d> Commands<'_, 'd> {
 /// The start of a buffer, which a batch fetches.
 #[derive(Debug)]
 pub struct Read<'a> {
-    /// What the batch wrote to.
+    /// The buffer that the batch wrote to.
     pub from: &'a Buffer,
-    /// Where it goes.
+    /// Where the elements go.
     pub to: &'a mut [f32],
-    /// An element that the batch writes. Where launches may get lost it is made no number before, on the device as
-    /// well: where they were, what comes back is not the finite answer of the batch before.
+    /// An element that the batch writes. If launches may get lost, it is set to NaN before, also on the device: if one
+    /// was lost, what comes back is not the finite answer of the previous batch.
     pub proof: usize,
 }
 
@@ -826,25 +827,26 @@ impl Drop for Event {
     }
 }
 
-/// Makes for a session what another one of the same context has: kernels and memory. Constant memory is that of both.
+/// Makes, for a session, copies of the kernels and memory of another session in the same context. Constant memory is
+/// shared.
 #[derive(Debug)]
 pub struct Copies<'a> {
     session: &'a Session,
-    /// Each buffer that is written, and its copy.
+    /// Each buffer that is written to, and its copy.
     buffers: Vec<(Buffer, Buffer)>,
 }
 
 impl<'a> Copies<'a> {
-    /// For `session`.
+    /// Copies for `session`.
     pub fn new(session: &'a Session) -> Self {
         Self { session, buffers: Vec::new() }
     }
 
-    /// The same buffer if it is constant; else one of the same size, always the same for one buffer. Its content is not
-    /// copied.
+    /// The buffer itself if it is constant; otherwise one of the same size, which is always the same for the same
+    /// buffer. The content is not copied.
     ///
     /// # Errors
-    /// As [`Session::buffer`].
+    /// Like [`Session::buffer`].
     pub fn buffer(&mut self, buffer: &Buffer) -> Result<Buffer, Error> {
         if buffer.mem.is_constant {
             return Ok(buffer.clone());
@@ -863,7 +865,7 @@ impl<'a> Copies<'a> {
         Ok(copy)
     }
 
-    /// The same kernel with the same arguments, but for buffers that are written.
+    /// The same kernel with the same arguments, except for buffers that are written to.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -875,14 +877,14 @@ impl<'a> Copies<'a> {
     }
 }
 
-/// The outcome of a call that makes something.
+/// The result of a call that makes an object.
 struct Made<'a> {
     device: &'a str,
     status: cl_int,
 }
 
 impl Made<'_> {
-    /// A null object with a good status is a failure too: some drivers do that.
+    /// A null object with a good status counts as a failure, too: some drivers return that.
     fn check(&self, call: &str, null: bool) -> Result<(), Error> {
         if self.status == CL_SUCCESS && !null {
             return Ok(());
@@ -892,7 +894,7 @@ impl Made<'_> {
     }
 }
 
-/// Types that are four bytes without padding, the same on host and device.
+/// Types of four bytes without padding that are the same on host and device.
 pub trait Element: sealed::Sealed + Copy {}
 impl Element for f32 {}
 impl Element for u32 {}

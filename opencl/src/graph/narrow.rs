@@ -3,8 +3,8 @@
 use super::{Graph, INPUT, Layer, columns};
 
 impl Graph {
-    /// Leaves out the channels of the input that have no weight but zeros, and gives back the others, in order: what
-    /// the graph's input is from now on. It computes the same from less.
+    /// Leaves out the channels of the input that have no weight but zeros, and returns the others, in order: what the
+    /// graph's input is from now on. It computes the same from less.
     ///
     /// A channel counts as looked at where anything but a convolution's weights reads the input; one always stays.
     pub fn narrow(&mut self) -> Vec<usize> {

@@ -1,21 +1,21 @@
-//! The multiply-add of the processor at hand, its vectors, and activations of them.
+//! The multiply-add of the processor at hand, its vectors, and activations computed with them.
 
 use super::board::LANES;
 use super::product::COLUMNS;
 use crate::graph::{Activation, SELU};
 
-/// How a form multiplies: which vectors it takes for what.
+/// A form of the arithmetic: which vectors it uses for what.
 pub(super) trait Form {
-    /// For the ranks of a board and blocks of channels.
+    /// The vectors for the ranks of a board and for blocks of channels.
     type Row: Ranks;
 
-    /// For what lies side by side in any number.
+    /// The vectors for any number of elements that are side by side.
     type Wide: Arith;
 
-    /// Blocks of sixteen columns that a tile of a product has: as many as the registers hold beside the operands.
+    /// How many blocks of sixteen columns a tile of a product has: as many as the registers hold beside the operands.
     const BLOCKS: usize;
 
-    /// Two ranks of a board a file on: towards higher files, or lower ones. Zeros come in.
+    /// Moves two ranks of a board by one file, towards higher files or lower ones. Zeros move in.
     #[inline(always)]
     fn move_ranks(ranks: &[u32; 2 * LANES], higher: bool) -> [u32; 2 * LANES] {
         std::array::from_fn(|at| match (higher, at % LANES) {
@@ -26,32 +26,32 @@ pub(super) trait Form {
     }
 }
 
-/// How a product is added to a sum, and vectors of some numbers.
+/// How a product is added to a sum, and vectors of `LANES` numbers.
 pub(super) trait Arith {
-    /// Numbers of a vector.
+    /// How many numbers a vector has.
     const LANES: usize;
 
-    /// Vectors of a block that a register tile holds at once.
+    /// How many vectors of a block a register tile holds at once.
     const WIDTH: usize;
 
-    /// Numbers that are worked on together. Written with arrays instead, what Winograd's transforms do becomes vectors
-    /// of the wrong numbers.
+    /// A vector. If it were written with arrays instead, the compiler would make vectors of the wrong numbers in
+    /// Winograd's transforms.
     type Vector: Copy;
 
     /// `a · b + c`.
     fn mul_add(a: f32, b: f32, c: f32) -> f32;
 
-    /// Asks for what will be read soon.
+    /// Prefetches what will be read soon.
     #[inline(always)]
     fn fetch<T>(_: &T) {}
 
-    /// The first numbers of `from`.
+    /// Loads the first numbers of `from`.
     fn load(from: &[f32]) -> Self::Vector;
 
-    /// To the first numbers of `to`.
+    /// Stores to the first numbers of `to`.
     fn store(x: Self::Vector, to: &mut [f32]);
 
-    /// The same number in each place.
+    /// A vector with the same number in each lane.
     fn splat(a: f32) -> Self::Vector;
 
     fn plus(x: Self::Vector, y: Self::Vector) -> Self::Vector;
@@ -60,16 +60,16 @@ pub(super) trait Arith {
 
     fn times(x: Self::Vector, y: Self::Vector) -> Self::Vector;
 
-    /// `x / y`, where `y` is neither zero nor infinite; the last bit may be another.
+    /// `x / y`, if `y` is neither zero nor infinite; the last bit may be off.
     fn over(x: Self::Vector, y: Self::Vector) -> Self::Vector;
 
-    /// The larger of `a` and each number; a NaN stays one.
+    /// The larger of `a` and each number; a NaN stays a NaN.
     fn at_least(a: f32, x: Self::Vector) -> Self::Vector;
 
-    /// The smaller of `a` and each number; a NaN stays one.
+    /// The smaller of `a` and each number; a NaN stays a NaN.
     fn at_most(a: f32, x: Self::Vector) -> Self::Vector;
 
-    /// The larger of two, of which none is a NaN.
+    /// The larger of each two numbers, neither of which may be a NaN.
     fn larger(x: Self::Vector, y: Self::Vector) -> Self::Vector;
 
     /// `x · y + z`.
@@ -81,27 +81,27 @@ pub(super) trait Arith {
         Self::times_plus(Self::splat(a), x, y)
     }
 
-    /// The nearest whole numbers, of two as near the even one, to the first of `to`; of what is beyond them, or a NaN,
-    /// any.
+    /// Rounds to the nearest whole numbers, halves to even, and stores these to the first of `to`; any number for what
+    /// is beyond their range, and for a NaN.
     fn whole(x: Self::Vector, to: &mut [i32]);
 
-    /// The nearest of whole numbers.
+    /// The floats nearest to whole numbers.
     fn of_whole(from: &[i32]) -> Self::Vector;
 
-    /// The first of whole numbers of 16 bits.
+    /// The first of some whole numbers of 16 bits, as floats.
     fn of_short(from: &[i16]) -> Self::Vector;
 
-    /// `x · 2^n` of whole numbers `n`, given as they are and as `n` + [`ROUND`].
+    /// `x · 2^n` for whole numbers `n`, which are given both as they are and as `n` + [`ROUND`].
     fn times_power(x: Self::Vector, n: Self::Vector, shifted: Self::Vector) -> Self::Vector;
 }
 
-/// Vectors of as many numbers as a rank has squares.
+/// Vectors with as many numbers as a rank has squares.
 pub(super) trait Ranks: Arith {
-    /// Rows to columns.
+    /// Transposes rows to columns.
     fn transpose(rows: &[Self::Vector; LANES]) -> [Self::Vector; LANES];
 }
 
-/// Vectors of eight as arrays, with the number's own `mul_add`.
+/// Vectors of eight numbers as arrays, with the form's own `mul_add`.
 macro_rules! arrays {
     ($arith:ty, $width:literal, |$a:ident, $b:ident, $c:ident| $mul_add:expr) => {
         impl Arith for $arith {
@@ -211,13 +211,14 @@ macro_rules! arrays {
     };
 }
 
-/// Rounded once. Only where the processor does it in one instruction, else it is a call of a hundred cycles.
+/// Multiply-add that rounds once. Used only if the processor does it in one instruction: otherwise it is a call of a
+/// hundred cycles.
 pub(super) struct Fused;
 
 #[cfg(not(target_arch = "x86_64"))]
 arrays!(Fused, 2, |a, b, c| a.mul_add(b, c));
 
-/// Rounded twice: the x86-64 of before 2013 and processors that are not known.
+/// Multiply-add that rounds twice: for x86-64 processors from before 2013, and for unknown ones.
 #[cfg_attr(target_arch = "aarch64", allow(dead_code))]
 pub(super) struct Unfused;
 
@@ -234,14 +235,14 @@ impl<A: Ranks> Form for A {
 /// low bits are the whole number.
 pub(super) const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
 
-/// Where `e^x` ends: beyond, `x` is taken to the nearer end.
+/// The range of `e^x`: `x` beyond it is replaced by the nearer end.
 const FARTHEST: f32 = 87.0;
 
 /// ln 2 in two parts; products of the first with whole numbers up to 2⁷ are exact.
 const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
-/// Adding and subtracting 1.5·2²³ rounds to a whole number, which then stands in the low bits.
+/// Adding and subtracting 1.5·2²³ rounds to a whole number; between the two, that number is in the low bits.
 const ROUND: f32 = 12_582_912.0;
 
 /// Added to the bits of a whole number and [`ROUND`], leaves the number's exponent in the low bits.
@@ -258,7 +259,7 @@ pub(super) fn exp<M: Arith>(x: M::Vector) -> M::Vector {
     exp_up_to_end::<M>(M::at_most(FARTHEST, x))
 }
 
-/// The same for `x ≤ 87`.
+/// Like [`exp`], for `x ≤ 87`.
 #[inline(always)]
 pub(super) fn exp_up_to_end<M: Arith>(x: M::Vector) -> M::Vector {
     let x = M::at_least(-FARTHEST, x);
@@ -269,7 +270,7 @@ pub(super) fn exp_up_to_end<M: Arith>(x: M::Vector) -> M::Vector {
     for &c in &POLYNOMIAL[1..] {
         q = M::times_plus(q, r, M::splat(c));
     }
-    // What is large comes last, so that it alone is rounded by much.
+    // The large part is added last, so that only this addition rounds by much.
     let p = M::plus(M::splat(1.0), M::times_plus(M::times(r, r), q, r));
     M::times_power(p, n, shifted)
 }
@@ -300,12 +301,12 @@ fn tanh<M: Arith>(x: M::Vector) -> M::Vector {
 #[inline(always)]
 fn selu<M: Arith>(x: M::Vector) -> M::Vector {
     let (lambda, alpha) = SELU;
-    // Of both branches one is 0: no jump in a vector.
+    // One of the two branches is always 0, so that a vector needs no jump.
     let below = M::minus(exp::<M>(M::at_most(0.0, x)), M::splat(1.0));
     M::scale_add(lambda * alpha, below, M::times(M::splat(lambda), M::at_least(0.0, x)))
 }
 
-/// `activation` of each number; what is over all elements, a softmax, leaves them as they are.
+/// `activation` of each number; a softmax, which is over all elements, leaves them as they are.
 #[inline(always)]
 pub(super) fn activate_vector<M: Arith>(activation: Activation, x: M::Vector) -> M::Vector {
     match activation {

@@ -1,4 +1,4 @@
-//! How the squares of a board lie in the host's memory.
+//! How the squares of a board are arranged in the host's memory.
 //!
 //! A plane has a border of zeros, so that a 3×3 convolution needs no case for the edge. One column of zeros between two
 //! rows serves as the right border of the one and the left border of the other:
@@ -14,10 +14,10 @@
 
 use crate::graph::Graph;
 
-/// Numbers that a kernel handles at once: a row of a chessboard.
+/// How many numbers a kernel handles at once: a row of a chessboard.
 pub(super) const LANES: usize = 8;
 
-/// A rank of a chessboard, or as many channels.
+/// A rank of a chessboard, or the same number of channels.
 pub(super) type Lanes = [f32; LANES];
 
 /// The layout of one plane.
@@ -25,20 +25,20 @@ pub(super) type Lanes = [f32; LANES];
 pub(super) struct Board {
     pub rows: usize,
     pub files: usize,
-    /// From a square to the one above it.
+    /// The distance from a square to the one above it.
     pub stride: usize,
-    /// From a plane to the next.
+    /// The distance from a plane to the next.
     pub plane: usize,
-    /// Index of the first square. A kernel's corner lies so far before its centre.
+    /// Index of the first square. A kernel's corner is this far before its centre.
     pub origin: usize,
 }
 
 impl Board {
-    /// A chessboard. Kernels that get this constant know every address when they are compiled.
+    /// A chessboard. Kernels that get this constant know every address at compile time.
     pub const CHESS: Self = Self::new(8, 8);
 
-    /// The board that has so many squares in `graph`: or else a single row, over which only a 1×1 convolution has a
-    /// meaning.
+    /// The board that has this many squares in `graph`; if there is none, a single row, over which only a 1×1
+    /// convolution makes sense.
     pub fn of(graph: &Graph, squares: usize) -> Self {
         let (rows, files) = graph.sides(squares).unwrap_or((1, squares));
         Self::new(rows, files)
@@ -51,7 +51,7 @@ impl Board {
 
     const fn new(rows: usize, files: usize) -> Self {
         let stride = files + 1;
-        // Rows of eight are worked on two by two: below an odd one there is a row of zeros more.
+        // Rows of eight are processed in pairs: below an odd number of rows there is one more row of zeros.
         let worked_on = if files == LANES { rows.next_multiple_of(2) } else { rows };
         let bordered = (worked_on + 2) * stride + 1;
         // On other boards vectors run on over the ends of rows: see `vectors`.
@@ -60,8 +60,8 @@ impl Board {
         Self { rows, files, stride, plane, origin: stride + 1 }
     }
 
-    /// The vectors of a plane: how many, and how far apart. With rows of eight, one for each row; else one after the
-    /// other over squares and the borders between them.
+    /// The vectors of a plane: how many there are, and how far apart. With rows of eight there is one for each row;
+    /// otherwise they follow each other over squares and the borders between them.
     pub const fn vectors(self) -> (usize, usize) {
         match self.files == LANES {
             true => (self.rows, self.stride),

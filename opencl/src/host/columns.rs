@@ -1,22 +1,22 @@
 //! 5×5 convolutions: what each tap reads of a channel is gathered into a row of a matrix, and the convolution becomes a
-//! product as a 1×1 convolution is one. A network has one at most, of its few input planes, which is not worth a kernel
-//! of its own.
+//! product like that of a 1×1 convolution. A network has at most one, which reads its few input planes, and is not
+//! worth a kernel of its own.
 
 use super::product::{Block, COLUMNS};
 
-/// Squares of a side of the kernel.
+/// The side of the kernel in squares.
 pub(super) const KERNEL: usize = 5;
 pub(super) const TAPS: usize = KERNEL * KERNEL;
 
-/// Files before the first one and ranks before the first one that a kernel reads, and as many behind the last.
+/// How many files before the first one and ranks before the first one a kernel reads, and as many after the last.
 const BORDER: usize = KERNEL / 2;
 
-/// Numbers of a plane with its border, of so many ranks and files.
+/// How many numbers a plane of this many ranks and files has with its border.
 pub(super) fn plane((ranks, files): (usize, usize)) -> usize {
     (ranks + 2 * BORDER) * (files + 2 * BORDER)
 }
 
-/// `input`, `[channels][ranks][files]`, with borders of zeros.
+/// Copies `input`, `[channels][ranks][files]`, into `surrounded`, with borders of zeros.
 pub(super) fn surround((ranks, files): (usize, usize), input: &[f32], surrounded: &mut [f32]) {
     let stride = files + 2 * BORDER;
     surrounded.fill(0.0);
@@ -27,12 +27,12 @@ pub(super) fn surround((ranks, files): (usize, usize), input: &[f32], surrounded
     }
 }
 
-/// What all taps read for the `number`th sixteen squares, `[channels][TAPS]`: of what `surround` has made.
+/// What all taps read for the `number`th sixteen squares, `[channels][TAPS]`, from the output of `surround`.
 pub(super) fn gather((ranks, files): (usize, usize), surrounded: &[f32], number: usize, rows: &mut [Block]) {
     let stride = files + 2 * BORDER;
     let mut corners = [0; COLUMNS];
     for (square, corner) in (number * COLUMNS..).zip(&mut corners) {
-        // Nobody looks at what is beyond the last square.
+        // What is read for squares beyond the last one is not used.
         let square = square.min(ranks * files - 1);
         *corner = square / files * stride + square % files;
     }

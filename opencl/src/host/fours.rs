@@ -1,9 +1,9 @@
-//! Products of eight bits, four at a time, for layers in eight bits, see [`crate::int8`].
+//! Products of eight bits, four at a time, for layers in eight bits; see [`crate::int8`].
 //!
 //! AVX-512 VNNI and AVX-VNNI multiply four numbers of eight bits by four and add them to a sum of 32 bits in one
 //! instruction: four times the products of a fused multiply-add of floats. One side has no sign, so 128 is added to
-//! each input, and what that adds to the sums is taken off where they begin. Processors without such instructions widen
-//! the numbers first. The sums are the same to the bit.
+//! each input, and what that adds to the sums is subtracted from their initial values. Processors without such
+//! instructions widen the numbers first. The sums are the same to the bit.
 
 mod conv;
 mod portable;
@@ -17,33 +17,34 @@ use crate::int8;
 pub(super) use conv::{ConvPanels, TAPS, TILE_PANELS, conv};
 pub(super) use product::{DensePanels, Pointwise, RowEnds, dense, pointwise};
 
-/// Channels of a panel, and fours of a vector.
+/// How many channels a panel has, and how many fours a vector has.
 pub(super) const PANEL: usize = super::product::COLUMNS;
 
-/// Four numbers of eight bits, the first in the lowest byte: inputs, 128 added to each, or weights with their signs.
+/// Four numbers of eight bits, the first in the lowest byte: inputs, with 128 added to each, or weights with their
+/// signs.
 pub(super) type Four = u32;
 
-/// An input of zero, four times: what borders hold.
+/// Four inputs of zero: the content of borders.
 pub(super) const ZEROS: Four = 0x8080_8080;
 
-/// Weights for four inputs of a panel's channels: a line of the cache.
+/// The weights of a panel's channels for four inputs: a cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Weights(pub [Four; PANEL]);
 
-/// What is the same for all squares, of a panel's channels.
+/// What is the same for all squares, for each channel of a panel.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
-    /// Where the sums begin: −128 times the sum of the channel's weights.
+    /// The initial value of the sums: −128 times the sum of the channel's weights.
     pub start: [i32; PANEL],
-    /// What one is worth where a step of the input is worth one.
+    /// What a sum of 1 is worth if a step of the input is worth 1.
     pub steps: [f32; PANEL],
     pub bias: [f32; PANEL],
 }
 
-/// Instructions that multiply fours. To name one is to say that the processor has it.
+/// Instructions that multiply fours. Naming a type is a claim that the processor has them.
 trait Dots {
-    /// The vectors of floats beside it.
+    /// The vectors of floats that are used beside them.
     type Form: Form;
 
     /// Sixteen sums.
@@ -52,7 +53,7 @@ trait Dots {
     /// Sixteen fours.
     type Fours: Copy;
 
-    /// Squares of a convolution's tile: half a rank where there are sixteen registers.
+    /// How many squares a convolution's tile has: half a rank if there are only sixteen registers.
     const SQUARES: usize;
 
     fn sums(from: &[i32; PANEL]) -> Self::Sums;
@@ -120,8 +121,8 @@ macro_rules! with_dots {
 use with_dots;
 
 versions! {
-    /// Rounds `input`, planes of so many numbers, into fours of planes, each with `room` for so many, and gives what
-    /// one is worth. What fills up planes and fours is zero.
+    /// Rounds `input`, planes of `plane` numbers each, into fours of planes, each of which has room for `room` fours;
+    /// `step` gets what a whole number of 1 is worth. What fills up planes and fours is zero.
     round = round_body(input: &[f32], plane: usize, room: usize, fours: &mut [Four], step: &mut f32)
 }
 
@@ -139,15 +140,15 @@ fn round_body<F: Form>(input: &[f32], plane: usize, room: usize, fours: &mut [Fo
     }
 }
 
-/// The whole number of an input as it changes a byte of [`ZEROS`]: to turn the highest bit is to add 128.
+/// The whole number of an input, as a change of a byte of [`ZEROS`]: inverting the highest bit adds 128.
 #[inline(always)]
 fn byte(x: f32, per_step: f32) -> Four {
     Four::from(int8::round(x, per_step).cast_unsigned())
 }
 
 versions! {
-    /// Rounds `input`, numbers that lie side by side, into fours of them, and gives what one is worth. The last four is
-    /// filled up with zeros.
+    /// Rounds `input`, numbers that lie side by side, into fours of them, and `step` gets what a whole number of 1 is
+    /// worth. The last four is filled up with zeros.
     round_row = round_row_body(input: &[f32], fours: &mut [Four], step: &mut f32)
 }
 

@@ -1,12 +1,13 @@
-//! 3×3 convolutions, and what is done to each channel or square.
+//! 3×3 convolutions, and layers that work on each channel or square.
 //!
 //! A convolution's tile is [`TILE`] channels of the output times one or two vectors of squares. Its sums stay in
 //! registers while it walks over input channels and kernel elements: one load of squares serves six channels, one
 //! weight serves a whole vector. There is no im2col; the border of [`Board`] makes a shifted row a shifted load.
 //!
-//! What is a plain product of matrices stands in [`super::product`].
+//! Layers that are plain products of matrices are in [`super::product`].
 //!
-//! Every function comes once for each instruction set, from one generic body that the compiler turns into vector code.
+//! Every function is compiled once for each instruction set, from one generic body that the compiler turns into vector
+//! code.
 
 use super::arith::{self, Arith, Form, activate_vector};
 use super::board::{Board, LANES};
@@ -14,45 +15,46 @@ use super::product::{self, CHESS, COLUMNS};
 use super::tiles::Tiles;
 use crate::graph::Activation;
 
-/// Channels of a convolution's tile and rows of a product's: 6 · 2 sums, 2 operands and 1 weight fill the sixteen
-/// vector registers of AVX2.
+/// How many channels a convolution's tile has, and how many rows a product's: 6 · 2 sums, 2 operands and 1 weight fill
+/// the sixteen vector registers of AVX2 (with one to spare).
 pub(super) const TILE: usize = 6;
 
-/// Input channels that are walked over for one kernel element after the other. The innermost loop is then over channels
-/// and short enough for the compiler to keep in registers, and what it reads is in the nearest cache the next eight
-/// times: 32 channels of a tile and their weights are 15 kB.
+/// How many input channels are processed together, for one kernel element after the other. The innermost loop is then
+/// over channels and short enough for the compiler to keep in registers, and what it reads is in the nearest cache the
+/// next eight times: 32 channels of a tile and their weights are 15 kB.
 pub(super) const BLOCK: usize = 32;
 
-/// The instructions to use. What not every processor of the target has is a value that only [`Isa::found`] makes.
+/// The instructions to use. Values for instructions that not every processor of the target has are made only by
+/// [`Isa::found`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isa {
-    /// AVX-512 F, BW, DQ and VL, and what is below.
+    /// AVX-512 F, BW, DQ and VL, and everything below.
     #[cfg(target_arch = "x86_64")]
     Avx512(Found),
     /// AVX2 and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx2(Found),
-    /// What every processor of the target has.
+    /// The instructions that every processor of the target has.
     Baseline,
 }
 
-/// Proof that instructions have been looked for and found. A `true` in it is one, too.
+/// Proof that instructions have been looked for and found. So is each `true` in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Found {
     /// Products of four numbers of eight bits: AVX-512 VNNI or AVX-VNNI.
     pub(super) fours: bool,
-    /// What multiplies tiles. No processor has such instructions without AVX-512.
+    /// What multiplies tiles. Every processor with such instructions has AVX-512.
     pub(super) tiles: Option<Tiles>,
 }
 
 impl Isa {
-    /// All that this processor has, the best first.
+    /// All that this processor supports, the best first.
     pub fn found() -> impl Iterator<Item = Self> {
         Self::found_with(Tiles::find)
     }
 
-    /// With the tiles that `find` finds, which asks the system for them.
+    /// Like [`Isa::found`], with the tiles that `find` finds, which asks the system for them.
     fn found_with(find: impl FnOnce() -> Option<Tiles>) -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let more = {
@@ -65,7 +67,7 @@ impl Isa {
             let avx512_vnni = is_x86_feature_detected!("avx512vnni");
             let avx_vnni = is_x86_feature_detected!("avxvnni");
             let tiles = if avx512 { find() } else { None };
-            // What is found can be left alone, too.
+            // Instructions that were found need not be used.
             [
                 (tiles.is_some() && avx512_vnni).then_some(Self::Avx512(Found { fours: true, tiles })),
                 (avx512 && avx512_vnni).then_some(Self::Avx512(Found { fours: true, tiles: None })),
@@ -83,7 +85,7 @@ impl Isa {
         more.into_iter().flatten().chain([Self::Baseline])
     }
 
-    /// For tests on a processor without tiles: what it has, and loops for tiles.
+    /// For tests on a processor without tiles: its own instructions, and loops in place of tiles.
     #[cfg(all(test, target_arch = "x86_64"))]
     fn with_loops(avx2: bool, avx512: bool, tiles: Option<Tiles>) -> Option<Self> {
         let found = Found { fours: false, tiles: Some(Tiles::Loops) };
@@ -105,7 +107,7 @@ impl Isa {
         }
     }
 
-    /// The same without tiles.
+    /// The same instructions without tiles.
     pub fn without_tiles(self) -> Self {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -116,17 +118,17 @@ impl Isa {
         }
     }
 
-    /// The best that this processor has.
+    /// The best instructions that this processor has.
     pub fn detect() -> Self {
         Self::found().next().expect("the baseline is everywhere")
     }
 
-    /// The best but for tiles, for which nobody is asked.
+    /// The best instructions except for tiles, for which the system is not asked.
     pub fn detect_without_tiles() -> Self {
         Self::found_with(|| None).next().expect("the baseline is everywhere")
     }
 
-    /// For a person.
+    /// The name of the instructions, for a person.
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -139,7 +141,7 @@ impl Isa {
         }
     }
 
-    /// Blocks of sixteen columns that a tile of a product has.
+    /// How many blocks of sixteen columns a tile of a product has.
     pub fn blocks(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -148,7 +150,7 @@ impl Isa {
         }
     }
 
-    /// Whether products take the squares of a chessboard as they lie, see [`product::takes_boards`].
+    /// Whether products can use the squares of a chessboard without packing them, see [`product::takes_boards`].
     pub fn takes_boards(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -160,13 +162,13 @@ impl Isa {
     }
 }
 
-/// NEON has a fused multiply-add and 32 registers, SSE2 neither.
+/// NEON has a fused multiply-add and 32 registers, SSE2 has neither.
 #[cfg(target_arch = "aarch64")]
 pub(super) type BaselineForm = super::arith::Fused;
 #[cfg(not(target_arch = "aarch64"))]
 pub(super) type BaselineForm = super::arith::Unfused;
 
-/// A public function that picks the instructions, over a generic body.
+/// Defines a public function that picks the instructions, over a generic body.
 macro_rules! versions {
     ($(#[$doc:meta])* $name:ident = $body:ident($($arg:ident: $type:ty),* $(,)?)) => {
         $(#[$doc])*
@@ -212,14 +214,14 @@ pub(super) struct ConvPanel<'a> {
 }
 
 versions! {
-    /// Computes the planes of one panel into `output`, `[channels of the panel][plane]`: without residual and
+    /// Computes the planes of one panel into `output`, `[channels of the panel][plane]`, without residual and
     /// activation.
     conv = conv_body(panel: ConvPanel<'_>, output: &mut [f32])
 }
 
 #[inline(always)]
 fn conv_body<F: Form>(panel: ConvPanel<'_>, output: &mut [f32]) {
-    // The same code twice: with the chessboard's numbers as constants, and for any board.
+    // The same code is compiled twice: with the chessboard's numbers as constants, and for any board.
     if panel.board == Board::CHESS {
         conv_on::<F::Row>(ConvPanel { board: Board::CHESS, ..panel }, output);
     } else {
@@ -250,7 +252,7 @@ fn tiles<A: Arith, const WIDTH: usize>(panel: ConvPanel<'_>, output: &mut [f32])
     }
 }
 
-/// Writes a vector of sums that begins `at` after the first square, but not over borders.
+/// Stores a vector of sums that begins `at` numbers after the first square, but not over borders.
 #[inline(always)]
 pub(super) fn store(board: Board, plane: &mut [f32], at: usize, sums: &[f32; LANES]) {
     if board.files == LANES {
@@ -323,7 +325,7 @@ fn gate_body<F: Form>(x: &[f32], scale: &[f32], shift: &[f32], y: &mut [f32]) {
 /// A scale and a shift for each channel, and an activation, of a value in whatever layout.
 #[derive(Clone, Copy)]
 pub(super) struct Affine<'a> {
-    /// [`Board::flat`] where the elements lie side by side.
+    /// The layout; [`Board::flat`] if the elements are side by side.
     pub board: Board,
     /// `[channels]`: what each square of a channel gets before it is scaled.
     pub added: Option<&'a [f32]>,
@@ -347,7 +349,7 @@ fn affine_body<F: Form>(affine: Affine<'_>, output: &mut [f32]) {
     let planes = input.chunks_exact(board.plane).zip(output.chunks_exact_mut(board.plane));
     for (channel, ((x, y), (scale, shift))) in planes.zip(scale.iter().zip(shift)).enumerate() {
         let added = added.map_or(0.0, |added| added[channel]);
-        // The border between rows gets something too, and is cleared at the end.
+        // The border between rows is computed, too, and cleared at the end.
         let interior = board.interior();
         affine_plane::<F::Wide>(&x[interior.clone()], (added, *scale, *shift), activation, &mut y[interior]);
         board.clear_border(y);
@@ -375,7 +377,8 @@ fn affine_vector<M: Arith>(x: M::Vector, (added, scale, shift): (f32, f32, f32),
 }
 
 versions! {
-    /// The mean of each plane's squares into `means`, their largest number into `most`: NaN where one is.
+    /// Writes the mean of each plane's squares into `means`, and their largest number into `most`: NaN if one of them
+    /// is NaN.
     pool = pool_body(board: Board, input: &[f32], means: &mut [f32], most: &mut [f32])
 }
 
@@ -392,7 +395,7 @@ fn pool_body<F: Form>(board: Board, input: &[f32], means: &mut [f32], most: &mut
     }
 }
 
-/// The larger of each lane and of what comes to it.
+/// The larger of each lane and of the values that come to it.
 #[inline(always)]
 fn largest(values: &[f32], lanes: &mut [f32; LANES]) {
     let mut chunks = values.chunks_exact(LANES);
@@ -402,24 +405,24 @@ fn largest(values: &[f32], lanes: &mut [f32; LANES]) {
     lanes.iter_mut().zip(chunks.remainder()).for_each(|(most, &x)| *most = larger(*most, x));
 }
 
-/// The larger of two, or NaN where one is.
+/// The larger of two numbers; NaN if one is NaN.
 #[inline(always)]
 fn larger(most: f32, x: f32) -> f32 {
     if x > most || x.is_nan() { x } else { most }
 }
 
-/// What is left of a convolution's panel after the sums.
+/// The end of a convolution's panel, after the sums.
 #[derive(Clone, Copy)]
 pub(super) struct Finish<'a> {
     pub board: Board,
-    /// The same planes of the value to add.
+    /// The same planes of the value that is added.
     pub residual: Option<&'a [f32]>,
     /// Applied last.
     pub activation: Activation,
 }
 
 versions! {
-    /// Adds the residual and activates. Borders stay zero.
+    /// Adds the residual and applies the activation. Borders stay zero.
     finish = finish_body(end: Finish<'_>, output: &mut [f32])
 }
 
@@ -459,7 +462,7 @@ fn row_of(plane: &mut [f32], board: Board, row: usize) -> &mut [f32] {
     &mut plane[board.origin + row * board.stride..][..LANES]
 }
 
-/// Squeeze and excitation with its weights as the kernel reads them, inputs slowest.
+/// Squeeze and excitation, with its weights in the order in which the kernel reads them: the inputs slowest.
 #[derive(Clone, Copy)]
 pub(super) struct Se<'a> {
     pub board: Board,
@@ -534,7 +537,7 @@ fn se_on<F: Form>(se: Se<'_>, planes: &mut [f32], scratch: &mut [f32]) {
     }
 }
 
-/// Sum in eight lanes, so that it needs no vector shuffles but the last.
+/// A sum in eight lanes, so that only its end needs vector shuffles.
 #[inline(always)]
 fn sum(values: &[f32]) -> f32 {
     let mut lanes = [0.0; LANES];
@@ -546,7 +549,7 @@ fn sum(values: &[f32]) -> f32 {
     lanes.iter().sum()
 }
 
-/// `y = b + Σ x[i] · w[i]` with a row of `w` for each input.
+/// `y = b + Σ x[i] · w[i]`, where `w` has a row for each input.
 #[inline(always)]
 fn matrix_vector<A: Arith>(w: &[f32], b: &[f32], x: &[f32], y: &mut [f32]) {
     y.copy_from_slice(b);
@@ -558,7 +561,7 @@ fn matrix_vector<A: Arith>(w: &[f32], b: &[f32], x: &[f32], y: &mut [f32]) {
 /// A layer norm of one position, in whatever layout the value has.
 #[derive(Clone, Copy)]
 pub(super) struct LayerNorm<'a> {
-    /// None where the elements lie side by side.
+    /// `None` if the elements are side by side.
     pub board: Option<Board>,
     pub epsilon: f32,
     /// `[channels]`.
@@ -584,12 +587,13 @@ fn layer_norm_body<F: Form>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &m
     }
     let range = norm.board.map_or(0..plane, Board::interior);
     let channels = norm.gammas.len() as f32;
-    // Square by square side by side; the border between rows is normed too, and cleared at the end.
+    // Square by square; the border between rows is normed, too, and cleared at the end.
     let (means, rest) = scratch.split_at_mut(range.len());
     let scales = &mut rest[..range.len()];
     means.fill(0.0);
     scales.fill(0.0);
-    // All is counted from the first channel: what the channels of a square have in common costs no digits.
+    // All channels are taken relative to the first one: what the channels of a square have in common then costs no
+    // digits.
     let first = &norm.input[range.clone()];
     for x in norm.input.chunks_exact(plane) {
         means.iter_mut().zip(&x[range.clone()]).zip(first).for_each(|((sum, x), first)| *sum += x - first);
@@ -599,7 +603,7 @@ fn layer_norm_body<F: Form>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &m
         let centred = x[range.clone()].iter().zip(first).zip(&*means).map(|((x, first), mean)| x - first - mean);
         scales.iter_mut().zip(centred).for_each(|(sum, x)| *sum = F::Wide::mul_add(x, x, *sum));
     }
-    // One division a square instead of one for each of its channels.
+    // One division for each square instead of one for each of its channels.
     scales.iter_mut().for_each(|sum| *sum = 1.0 / (*sum / channels + norm.epsilon).sqrt());
     let pairs = norm.gammas.iter().zip(norm.betas);
     for ((x, y), (gamma, beta)) in norm.input.chunks_exact(plane).zip(output.chunks_exact_mut(plane)).zip(pairs) {
@@ -610,7 +614,7 @@ fn layer_norm_body<F: Form>(norm: LayerNorm<'_>, output: &mut [f32], scratch: &m
     }
 }
 
-/// Vectors of a chessboard's squares that are worked on together.
+/// How many vectors of a chessboard's squares are processed together.
 const TOGETHER: usize = CHESS / COLUMNS;
 
 /// The norm of a chessboard's squares that lie side by side: some vectors of them at a time, whose sums stay in
@@ -660,7 +664,7 @@ fn chess_norm<M: Arith>(norm: LayerNorm<'_>, output: &mut [f32]) {
     }
 }
 
-/// A vector of each sixteen squares, from the same one on.
+/// The vector at the same place in each sixteen squares.
 #[inline(always)]
 fn together<M: Arith>(row: &[f32; CHESS], at: usize) -> [M::Vector; TOGETHER] {
     let mut vectors = [M::splat(0.0); TOGETHER];
@@ -670,7 +674,7 @@ fn together<M: Arith>(row: &[f32; CHESS], at: usize) -> [M::Vector; TOGETHER] {
     vectors
 }
 
-/// The norm of a vector without a board: its channels side by side.
+/// The norm of a vector without a board, whose channels are side by side.
 #[inline(always)]
 fn vector_norm(norm: LayerNorm<'_>, output: &mut [f32]) {
     let channels = norm.input.len() as f32;
@@ -686,8 +690,8 @@ fn vector_norm(norm: LayerNorm<'_>, output: &mut [f32]) {
 }
 
 versions! {
-    /// What each square's channels are to be multiplied with so that the mean of their squares is 1, or that of all
-    /// channels and squares if it is taken over the `whole`: `1 / √(mean + epsilon)`. As many as there are `scales`.
+    /// By what each square's channels have to be multiplied so that the mean of their squares is 1; with `whole`, the
+    /// mean over all channels and squares: `1 / √(mean + epsilon)`. There are as many as `scales` has elements.
     rms_scales = rms_scales_body(input: &[f32], epsilon: f32, whole: bool, scales: &mut [f32])
 }
 
@@ -707,7 +711,7 @@ fn rms_scales_body<F: Form>(input: &[f32], epsilon: f32, whole: bool, scales: &m
 }
 
 versions! {
-    /// Multiplies each square of every channel with its scale.
+    /// Multiplies each square of every channel by its scale.
     scale_squares = scale_squares_body(input: &[f32], scales: &[f32], output: &mut [f32])
 }
 
@@ -728,7 +732,7 @@ fn multiply_body<F: Form>(left: &[f32], right: &[f32], y: &mut [f32]) {
     y.iter_mut().zip(left).zip(right).for_each(|((y, left), right)| *y = left * right);
 }
 
-/// Pairs of channels that are turned.
+/// Pairs of channels that are rotated.
 #[derive(Clone, Copy)]
 pub(super) struct Rotate<'a> {
     pub squares: usize,

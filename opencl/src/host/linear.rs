@@ -1,10 +1,10 @@
-//! Dense layers' weights in 16 bits: a file in Lc0's LINEAR16 has no more of them.
+//! Weights of dense layers in 16 bits: a file in Lc0's LINEAR16 has no more bits of them.
 //!
-//! Of such an array there is its smallest number, its largest, and for each weight which of the 65,536 numbers from one
-//! to the other it is. It can be kept like that, and a dense layer of one position, which reads each weight for a
-//! single product, waits for half as many bytes. The weight is made in registers, right before it is multiplied. Sums
-//! of the numbers themselves, `scale · Σ x·k + offset · Σ x`, would be less work, but where a few large weights lie on
-//! one side, both terms are far larger than what is left of them.
+//! Such an array consists of its smallest number, its largest number, and for each weight which of the 65,536 numbers
+//! from one to the other it is. It can be kept in that form, and a dense layer of one position, which reads each weight
+//! for a single product, then waits for half as many bytes. The weight is made in registers, right before it is
+//! multiplied. Sums of the numbers themselves, `scale · Σ x·k + offset · Σ x`, would be less work, but if a few large
+//! weights are on one side, both terms are far larger than what is left of them.
 
 use super::arith::{Arith, LAST_IS_ONE};
 use super::product::{COLUMNS, Right};
@@ -22,20 +22,20 @@ impl Shorts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Linear {
     scale: f32,
-    /// The array's middle: what is added to it rounds half as much as what is added to an end.
+    /// The middle of the array: adding to it rounds half as much as adding to an end.
     offset: f32,
 }
 
 /// Steps from the smallest number to the largest.
 const STEPS: f64 = 65535.0;
 
-/// How far a weight may be from what its number stands for, as a share of the array's largest: four roundings of that.
-/// The file's reader rounds as much when it makes a float of a number (`min · (1 - t) + max · t`), so that neither is
-/// nearer to what was written.
+/// How far a weight may be from what its number stands for, as a share of the array's largest number: four times that
+/// one's rounding. The file's reader rounds as much when it makes a float of a number (`min · (1 - t) + max · t`), so
+/// that neither is nearer to what was written.
 const BOUND: f32 = 2.0 * f32::EPSILON;
 
 impl Linear {
-    /// For an array each weight of which it gives again but for rounding; none for other arrays.
+    /// The linear form of an array, if it reproduces each weight except for rounding; `None` for other arrays.
     pub fn fit(weights: &[f32]) -> Option<Self> {
         let wider = |(low, high): (f32, f32), w: &f32| (low.min(*w), high.max(*w));
         let (low, high) = weights.iter().fold((f32::INFINITY, f32::NEG_INFINITY), wider);
@@ -43,7 +43,7 @@ impl Linear {
         let offset = f64::from(low) - scale * f64::from(i16::MIN);
         let linear = Self { scale: scale as f32, offset: offset as f32 };
         let bound = BOUND * low.abs().max(high.abs());
-        // What is no number is not within it.
+        // A weight that is not a number is not within the bound.
         weights.iter().all(|&w| (linear.of(linear.number(w)) - w).abs() <= bound).then_some(linear)
     }
 

@@ -1,4 +1,4 @@
-//! What the steps of a plan need to work in, beside the values that they read and write.
+//! The working memory of a plan's steps, beside the values that they read and write.
 
 use super::plan::{Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Step, at_once};
 use super::product::{COLUMNS, MOST_BLOCKS, scores_room};
@@ -6,7 +6,7 @@ use super::winograd::PANEL;
 use super::{columns, tiles, winograd};
 use crate::graph::Shape;
 
-/// What depends on whether several threads share a step.
+/// A length that depends on whether several threads share a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     alone: usize,
@@ -14,7 +14,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The same for one thread and for several.
+    /// The same length for one thread and for several.
     fn either(len: usize) -> Self {
         Self { alone: len, shared: len }
     }
@@ -28,24 +28,24 @@ impl Room {
     }
 }
 
-/// Lengths of the buffers that a step works in; of several steps the longest of each.
+/// Lengths of the buffers that a step works in; for several steps, the largest of each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Needs {
-    /// Numbers of the points in a convolution of Winograd's, of as many positions as go at once.
+    /// Numbers of the points in Winograd's convolution, for as many positions as are computed at once.
     pub points: usize,
-    /// Blocks of its products: of the panels that are made at once.
+    /// Blocks of its products, for the panels that are made at once.
     pub products: Room,
-    /// Fours of an input in eight bits, of one position.
+    /// Fours of one position's input in eight bits.
     pub fours: usize,
-    /// Operands of a convolution's input in tiles, of as many positions as go at once.
+    /// Operands of a convolution's input in tiles, for as many positions as are computed at once.
     pub right: usize,
-    /// The same of a dense layer in tiles.
+    /// Operands of a dense layer's input in tiles.
     pub left: usize,
     /// Parts of a dense layer's input, see [`Dense::parts`].
     pub parts: usize,
-    /// Numbers for what else a step has in between.
+    /// Numbers for other intermediate results of a step.
     pub scratch: Room,
-    /// Blocks for the same.
+    /// Blocks for other intermediate results of a step.
     pub room: Room,
 }
 
@@ -59,7 +59,7 @@ impl Needs {
                 let Shape { squares, channels } = scores.key.shape;
                 Self { room: Room::either(scores_room(squares, channels)), ..Self::default() }
             }
-            // For each square, borders among them, a mean and a scale; or a scale alone.
+            // For each square, including borders, a mean and a scale; or only a scale.
             Step::LayerNorm(norm) => Self::of_scratch(2 * norm.input.len() / norm.input.shape.channels),
             Step::RmsNorm(norm) => Self::of_scratch(norm.input.shape.squares),
             _ => Self::default(),
@@ -67,7 +67,7 @@ impl Needs {
     }
 
     pub fn of_all(steps: &[Step]) -> Self {
-        // A convolution's input is one part.
+        // A convolution's input has one part.
         steps.iter().map(Self::of).fold(Self { parts: 1, ..Self::default() }, Self::most)
     }
 
@@ -99,7 +99,7 @@ impl Needs {
             ConvWeights::Winograd(..) => {
                 let (together, panels) = (winograd::together(conv.board), conv.output.shape.channels.div_ceil(PANEL));
                 let alone = together * conv.products() * panels.min(MOST_BLOCKS);
-                // A team makes all panels of a position.
+                // A team makes all panels of a position together.
                 let products = Room { alone, shared: alone.max(conv.products() * panels) };
                 Self { points: together * conv.points(), products, ..needs }
             }
@@ -126,7 +126,7 @@ impl Needs {
         }
     }
 
-    /// A team works on all heads at once.
+    /// A team works on all heads at the same time.
     fn of_attention(attention: &Attention) -> Self {
         let room = attention.room();
         Self { room: Room { alone: room, shared: attention.heads * room }, ..Self::default() }

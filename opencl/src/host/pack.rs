@@ -1,4 +1,4 @@
-//! Weights as the kernels want them, made once for a plan.
+//! Weights in the order that the kernels want, packed once for a plan.
 
 use super::board::LANES;
 use super::fours::{self, Four, RowEnds};
@@ -10,12 +10,12 @@ use super::winograd::{PANEL, POINTS};
 use crate::int8;
 use crate::winograd::transform;
 
-/// `[rows][columns]` → `[rows / COLUMNS][columns]` blocks of rows, the last panel filled up with zeros.
+/// From `[rows][columns]` to `[rows / COLUMNS][columns]` blocks of rows, with the last panel filled up with zeros.
 pub(super) fn dense(matrix: &[f32], rows: usize) -> Vec<Block> {
     blocks_of_rows(matrix, rows, Block::ZERO, |block, row, weight| block.0[row] = weight)
 }
 
-/// The same in 16 bits, filled up with the number zero, whatever that stands for.
+/// Like [`dense`], in 16 bits; it is filled up with the number zero, whatever that stands for.
 pub(super) fn linear(matrix: &[f32], rows: usize, linear: Linear) -> Vec<Shorts> {
     blocks_of_rows(matrix, rows, Shorts::ZERO, |block, row, weight| block.0[row] = linear.number(weight))
 }
@@ -30,7 +30,7 @@ fn blocks_of_rows<T: Copy>(matrix: &[f32], rows: usize, zero: T, set: impl Fn(&m
     packed
 }
 
-/// `[channels][inputs]` → `[channels / TILE][inputs][TILE]`, the last panel filled up with zeros.
+/// From `[channels][inputs]` to `[channels / TILE][inputs][TILE]`, with the last panel filled up with zeros.
 pub(super) fn pointwise(weights: &[f32], channels: usize) -> Vec<f32> {
     let inputs = weights.len() / channels;
     let mut packed = vec![0.0; channels.next_multiple_of(TILE) * inputs];
@@ -41,8 +41,8 @@ pub(super) fn pointwise(weights: &[f32], channels: usize) -> Vec<f32> {
     packed
 }
 
-/// `[channels][inputs][9]` → `[channels / TILE][inputs / BLOCK][9][BLOCK][TILE]`, the last panel filled up with zeros,
-/// the last block shorter.
+/// From `[channels][inputs][9]` to `[channels / TILE][inputs / BLOCK][9][BLOCK][TILE]`, with the last panel filled up
+/// with zeros, and the last block shorter.
 pub(super) fn conv(weights: &[f32], channels: usize) -> Vec<f32> {
     const TAPS: usize = 9;
     let inputs = weights.len() / channels / TAPS;
@@ -60,7 +60,7 @@ pub(super) fn conv(weights: &[f32], channels: usize) -> Vec<f32> {
     packed
 }
 
-/// As [`super::winograd::multiply`] wants them, panel by panel; what fills up blocks and panels is zero.
+/// In the order that [`super::winograd::multiply`] wants, panel by panel; what fills up blocks and panels is zero.
 pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
     let inputs = weights.len() / channels / 9;
     let padded = inputs.next_multiple_of(LANES);
@@ -74,8 +74,8 @@ pub(super) fn winograd(weights: &[f32], channels: usize) -> Vec<Block> {
     packed
 }
 
-/// `[channels][inputs][taps]` → left sides, `[panels of sixteen channels]` times the steps of [`tiles::Layout::steps`],
-/// and what the channels are worth; what fills up panels and steps is zero.
+/// From `[channels][inputs][taps]` to left sides, `[panels of sixteen channels]` times the steps of
+/// [`tiles::Layout::steps`], and what the channels are worth; what fills up panels and steps is zero.
 pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles::Operand>, Vec<[f32; tiles::ROWS]>) {
     let inputs = weights.len() / channels / taps;
     let (units, inverse) = scales(weights, inputs * taps);
@@ -94,8 +94,8 @@ pub(super) fn tiles(weights: &[f32], channels: usize, taps: usize) -> (Vec<tiles
     (packed, by_panels(&units))
 }
 
-/// `[neurons][inputs]` → right sides, `[panels of sixteen neurons][steps]`, and what the neurons are worth; what fills
-/// up panels and steps is zero.
+/// From `[neurons][inputs]` to right sides, `[panels of sixteen neurons][steps]`, and what the neurons are worth; what
+/// fills up panels and steps is zero.
 pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Operand>, Vec<Block>) {
     let inputs = matrix.len() / neurons;
     let (units, inverse) = scales(matrix, inputs);
@@ -113,7 +113,7 @@ pub(super) fn tiles_dense(matrix: &[f32], neurons: usize) -> (Vec<tiles::Operand
     (packed, blocks(&units).collect())
 }
 
-/// What rows of so many numbers are worth in tiles, and what takes them to whole numbers.
+/// What rows of `len` numbers are worth in tiles, and the factors that turn them into whole numbers.
 fn scales(rows: &[f32], len: usize) -> (Vec<f32>, Vec<f32>) {
     rows.chunks_exact(len).map(|row| tiles::scale_of(row.iter().copied())).unzip()
 }
@@ -125,7 +125,7 @@ fn weight_of(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: 
     if o < channels && input < inputs { weights.numbers[(o * inputs + input) * taps + tap] } else { 0 }
 }
 
-/// As [`super::fours::ConvPanels`] wants them, and with one tap [`super::fours::DensePanels`].
+/// In the order that [`super::fours::ConvPanels`] wants; with one tap, that of [`super::fours::DensePanels`].
 pub(super) fn fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> (Vec<fours::Weights>, Vec<fours::Ends>) {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels / taps;
@@ -142,7 +142,7 @@ pub(super) fn fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> (Vec<
     (packed, panels.map(|((start, steps), bias)| fours::Ends { start, steps, bias }).collect())
 }
 
-/// As [`super::fours::Pointwise`] wants them.
+/// In the order that [`super::fours::Pointwise`] wants.
 pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> (Vec<Four>, Vec<RowEnds>) {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels;
@@ -156,20 +156,20 @@ pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> (Vec<Fou
     (packed, panels.map(|((start, steps), bias)| RowEnds { start, steps, bias }).collect())
 }
 
-/// The weights of a channel for four inputs from one on.
+/// The weights of a channel for the four inputs from `input` on.
 fn four(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> Four {
     let weight = |i: usize| weight_of(weights, taps, o, input + i, tap).cast_unsigned();
     Four::from_le_bytes(std::array::from_fn(weight))
 }
 
-/// Where the sums of each channel begin, see [`fours::Ends`], by panels.
+/// The initial values of the sums of each channel, see [`fours::Ends`], by panels.
 fn starts<const N: usize>(weights: &int8::Weights) -> Vec<[i32; N]> {
     let of_channel = weights.numbers.len() / weights.steps.len();
     let channels = weights.numbers.chunks_exact(of_channel);
     by_panels(&channels.map(|row| -128 * row.iter().map(|&w| i32::from(w)).sum::<i32>()).collect::<Vec<_>>())
 }
 
-/// In panels of so many, the last filled up with zeros.
+/// Divides into panels of `N` numbers, the last one filled up with zeros.
 pub(super) fn by_panels<T: Copy + Default, const N: usize>(numbers: &[T]) -> Vec<[T; N]> {
     let panel = |part: &[T]| std::array::from_fn(|i| part.get(i).copied().unwrap_or_default());
     numbers.chunks(N).map(panel).collect()

@@ -1,15 +1,15 @@
-//! The reference: each layer as it is defined, one position after the other, sums in double precision.
+//! The reference: each layer follows its definition, one position after the other, with sums in double precision.
 //!
-//! Slow on purpose. Tests compare every other way of running a graph with this one.
+//! It is slow on purpose. Tests compare every other way of running a graph with it.
 
 use crate::backend::{BackendError, Outputs, batch_of};
 use crate::graph::{Activation, Graph, Layer, SELU, Shape, SqueezeExcite};
 use crate::int8;
 
-/// Evaluates `input`, `[batch][channels][squares]`, a batch of any size from 1.
+/// Evaluates `input`, `[batch][channels][squares]`, for a batch of any size from 1 on.
 ///
 /// # Errors
-/// If `input` is not a whole number of positions, or a convolution of 3×3 or 5×5 runs over squares that are no board.
+/// If `input` is not a whole number of positions, or if a 3×3 or 5×5 convolution works on squares that are not a board.
 pub fn evaluate(graph: &Graph, input: &[f32]) -> Result<Outputs, BackendError> {
     batch_of(graph, usize::MAX, input)?;
     let mut outputs = Outputs::default();
@@ -25,15 +25,15 @@ pub fn evaluate(graph: &Graph, input: &[f32]) -> Result<Outputs, BackendError> {
 /// Every value of the graph for one position, in the order of their `ValueId`s; the first is `position` itself.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// Like [`evaluate`].
 pub fn values(graph: &Graph, position: &[f32]) -> Result<Vec<Vec<f32>>, BackendError> {
     values_with(graph, position, |_, made| made)
 }
 
-/// The same with something else in the place of what each layer makes.
+/// Like [`values`], with what each layer makes replaced by something else.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// Like [`evaluate`].
 pub(super) fn values_with(
     graph: &Graph,
     position: &[f32],
@@ -145,12 +145,13 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
     })
 }
 
-/// Of a vector with each row of `weights`.
+/// The scalar products of a vector with each row of `weights`.
 fn products(x: &[f32], weights: &[f32]) -> Vec<f64> {
     weights.chunks_exact(x.len()).map(|w| dot(w, x)).collect()
 }
 
-/// Scalar product of the channels of square `a` and those of square `b`: values, squares and square of each.
+/// The scalar product of the channels of square `a` with those of square `b`; for each side the values, the number of
+/// squares and the square are given.
 fn product((a, squares_a, at_a): (&[f32], usize, usize), (b, squares_b, at_b): (&[f32], usize, usize)) -> f64 {
     let a = a.chunks_exact(squares_a).map(|channel| f64::from(channel[at_a]));
     let b = b.chunks_exact(squares_b).map(|channel| f64::from(channel[at_b]));
@@ -185,7 +186,7 @@ fn rms_norm(x: &[f32], shape: Shape, epsilon: f64, whole: bool) -> Vec<f32> {
     x.iter().enumerate().map(|(at, &x)| (f64::from(x) * scale(at % shape.squares)) as f32).collect()
 }
 
-/// `query`, `value`: shape and elements.
+/// `query` and `value` are each given as shape and elements.
 fn attention(
     (from, query): (Shape, &[f32]),
     key: &[f32],
@@ -222,7 +223,7 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
 
-/// Rows and files of a board; a 1×1 convolution doesn't care how the squares lie.
+/// Ranks and files of a board; a 1×1 convolution doesn't depend on how the squares are arranged.
 fn side(graph: &Graph, squares: usize, kernel: usize) -> Result<(usize, usize), BackendError> {
     let sides = if kernel == 1 { Some((1, squares)) } else { graph.sides(squares) };
     let fault = || format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares");
@@ -264,8 +265,8 @@ fn convolve(
     y
 }
 
-/// What `multiply` makes of input and weights, see [`crate::int8`]. In double precision a sum of whole numbers is
-/// exact.
+/// What `multiply` makes of input and weights after they were rounded, see [`crate::int8`]. In double precision a sum
+/// of whole numbers is exact.
 fn in_whole_numbers(
     x: &[f32],
     weights: &[f32],
@@ -299,7 +300,7 @@ fn squeeze_excite(se: &SqueezeExcite, y: &mut [f64], squares: usize, activation:
     }
 }
 
-/// The largest of some numbers, or NaN where one is.
+/// The largest of some numbers; NaN if one is NaN.
 fn largest(plane: &[f32]) -> f32 {
     plane.iter().fold(f32::NEG_INFINITY, |most, &x| if x > most || x.is_nan() { x } else { most })
 }

@@ -1,4 +1,4 @@
-//! A graph made ready: weights packed for the kernels, and a place for every value.
+//! A graph made ready to run: weights packed for the kernels, and a place for every value.
 
 use super::board::{Board, LANES};
 use super::columns;
@@ -15,28 +15,28 @@ use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, 
 use crate::int8;
 use std::sync::Arc;
 
-/// Positions that go through the layers together, so that weights, which may outgrow the caches of a core, are read
-/// once for all of them; their values should not.
+/// How many positions go through the layers together: weights, which may be larger than a core's caches, are read once
+/// for all of them, while their values should stay in the caches.
 pub(super) const GROUP: usize = 8;
 
-/// A value's buffer and how its elements lie there.
+/// A value's buffer, and the layout of its elements there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// Which buffer.
+    /// Index of the buffer.
     pub slot: usize,
     pub shape: Shape,
-    /// The layout where a [spatial](is_spatial) convolution reads or makes the value; else its elements lie side by
-    /// side.
+    /// The layout of the board if a [spatial](is_spatial) convolution reads or makes the value; otherwise its elements
+    /// are side by side.
     pub board: Option<Board>,
 }
 
 impl Place {
-    /// Numbers that one position needs.
+    /// How many numbers one position needs.
     pub fn len(&self) -> usize {
         self.board.map_or(self.shape.len(), |board| board.plane * self.shape.channels)
     }
 
-    /// Index of an element, channel-major, in the buffer of one position.
+    /// Index of an element, counted channel-major, in the buffer of one position.
     fn index(&self, element: usize) -> usize {
         match self.board {
             None => element,
@@ -49,7 +49,7 @@ impl Place {
 pub(super) struct Conv {
     pub input: Place,
     pub output: Place,
-    /// Layout of input, output and residual where they are boards.
+    /// Layout of input, output and residual, if they are boards.
     pub board: Board,
     pub weights: ConvWeights,
     /// `[panels]`.
@@ -60,12 +60,12 @@ pub(super) struct Conv {
 }
 
 impl Conv {
-    /// Fours of one position's input, if it is in fours.
+    /// How many fours one position's input has, if it is in fours.
     pub fn fours(&self) -> usize {
         self.input.shape.channels.div_ceil(4) * self.room()
     }
 
-    /// Fours that a plane of its input takes, if it is in fours: a board, or squares filled up to whole panels.
+    /// How many fours a plane of its input takes, if it is in fours: a board, or squares filled up to whole panels.
     pub fn room(&self) -> usize {
         match self.weights {
             ConvWeights::PointwiseFours(..) => self.input.shape.squares.next_multiple_of(fours::PANEL),
@@ -73,7 +73,7 @@ impl Conv {
         }
     }
 
-    /// Operands of one position's input, if it is in tiles.
+    /// How many operands one position's input has, if it is in tiles.
     pub fn operands(&self) -> usize {
         match &self.weights {
             ConvWeights::Tiles(tiles) => tiles.layout.of(self.input.shape.channels),
@@ -81,12 +81,12 @@ impl Conv {
         }
     }
 
-    /// Numbers of one position's points, if it is Winograd's.
+    /// How many numbers one position's points have, if it is Winograd's.
     pub fn points(&self) -> usize {
         self.input.shape.channels.next_multiple_of(LANES) * POINTS * winograd::tiles(self.board)
     }
 
-    /// Blocks of a panel's products for one position, if it is Winograd's.
+    /// How many blocks a panel's products have for one position, if it is Winograd's.
     pub fn products(&self) -> usize {
         POINTS * winograd::tiles(self.board)
     }
@@ -94,10 +94,10 @@ impl Conv {
 
 /// How a convolution is computed, and its weights for that.
 pub(super) enum ConvWeights {
-    /// 1×1, see [`super::product::Pointwise::weights`]; all values lie side by side.
+    /// 1×1, see [`super::product::Pointwise::weights`]; the elements of all values are side by side.
     Pointwise(Vec<f32>),
-    /// 5×5, on a board of so many ranks and files: as 1×1 with each tap of an input as an input of its own; all values
-    /// lie side by side.
+    /// 5×5, on a board of this many ranks and files: like 1×1, with each tap of an input as an input of its own; the
+    /// elements of all values are side by side.
     Columns((usize, usize), Vec<f32>),
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
@@ -107,14 +107,14 @@ pub(super) enum ConvWeights {
     Tiles(TileWeights),
     /// In eight bits: see [`super::fours::ConvPanels`].
     Fours(Vec<fours::Weights>, Vec<fours::Ends>),
-    /// The same of 1×1, see [`super::fours::Pointwise`]; all values lie side by side.
+    /// 1×1 in eight bits, see [`super::fours::Pointwise`]; the elements of all values are side by side.
     PointwiseFours(Vec<Four>, Vec<RowEnds>),
 }
 
 /// A convolution's weights in tiles.
 pub(super) struct TileWeights {
     pub layout: Layout,
-    /// Whether the operands hold the input from a layer before.
+    /// Whether the operands still hold the input from an earlier layer.
     pub split: bool,
     pub steps: Steps,
     /// `[panels][steps]`.
@@ -138,7 +138,8 @@ pub(super) struct Se {
 pub(super) struct Dense {
     pub input: Place,
     pub output: Place,
-    /// Equal parts of the input that are multiplied one by one, each to a part of the output: 1 but for a smolgen.
+    /// Number of equal parts of the input that are multiplied separately, each into a part of the output: 1 except for
+    /// a smolgen.
     pub parts: usize,
     /// Layers with the same weights share them.
     pub weights: Arc<DenseWeights>,
@@ -148,7 +149,7 @@ pub(super) struct Dense {
 }
 
 impl Dense {
-    /// Inputs and outputs of a part, which is a row of its own.
+    /// Number of inputs and outputs of a part, which is a row of its own.
     pub fn part(&self) -> (usize, usize) {
         (self.input.len() / self.parts, self.output.len() / self.parts)
     }
@@ -158,7 +159,7 @@ impl Dense {
 pub(super) enum DenseWeights {
     /// `[panels][inputs of a part]`.
     Single(Vec<Block>),
-    /// The same in 16 bits, and what they stand for: see [`super::linear`].
+    /// The same in 16 bits, and what the numbers stand for: see [`super::linear`].
     Linear(Vec<Shorts>, Linear),
     /// In tiles: see [`super::tiles`].
     Tiles(DenseTiles),
@@ -183,7 +184,7 @@ pub(super) struct Gather {
     pub residual: Option<(Place, Vec<u32>)>,
 }
 
-/// A scale and a shift for each element, as the value lies in its buffer; 0 on borders.
+/// A scale and a shift for each element, in the layout of the value; 0 on borders.
 pub(super) struct Gate {
     pub input: Place,
     pub output: Place,
@@ -191,7 +192,7 @@ pub(super) struct Gate {
     pub shift: Vec<f32>,
 }
 
-/// A scale and a shift for each channel, and an activation. Input and output lie in the same way.
+/// A scale and a shift for each channel, and an activation. Input and output have the same layout.
 pub(super) struct Affine {
     pub input: Place,
     pub output: Place,
@@ -207,7 +208,7 @@ pub(super) struct Pool {
     pub output: Place,
 }
 
-/// A layer norm. Input and output lie in the same way.
+/// A layer norm. Input and output have the same layout.
 pub(super) struct LayerNorm {
     pub input: Place,
     pub output: Place,
@@ -216,7 +217,7 @@ pub(super) struct LayerNorm {
     pub betas: Vec<f32>,
 }
 
-/// A norm without weights, of elements side by side.
+/// A norm without weights, on elements that are side by side.
 pub(super) struct RmsNorm {
     pub input: Place,
     pub output: Place,
@@ -225,17 +226,17 @@ pub(super) struct RmsNorm {
     pub whole: bool,
 }
 
-/// Pairs of channels that are turned, elements side by side.
+/// Rotation of pairs of channels, on elements that are side by side.
 pub(super) struct Rotate {
     pub input: Place,
     pub output: Place,
-    /// Of the angles, `[channels / 2][squares]`.
+    /// Cosines of the angles, `[channels / 2][squares]`.
     pub cosines: Vec<f32>,
-    /// Of the angles, `[channels / 2][squares]`.
+    /// Sines of the angles, `[channels / 2][squares]`.
     pub sines: Vec<f32>,
 }
 
-/// A product element by element, elements side by side.
+/// A product element by element, of elements that are side by side.
 pub(super) struct Multiply {
     pub left: Place,
     pub right: Place,
@@ -253,13 +254,13 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    /// Blocks that one head needs to work in.
+    /// How many blocks one head needs to work in.
     pub fn room(&self) -> usize {
         attention_room(self.query.shape.squares, self.query.shape.channels / self.heads)
     }
 }
 
-/// Products of two squares' channels.
+/// Products of the channels of two squares.
 pub(super) struct Scores {
     pub query: Place,
     pub key: Place,
@@ -271,7 +272,7 @@ pub(super) enum Step {
     Conv(Box<Conv>),
     Dense(Dense),
     Gather(Gather),
-    /// The same numbers for every position, as they lie in the buffer.
+    /// The same numbers for every position, in the layout of the buffer.
     Constant {
         output: Place,
         values: Vec<f32>,
@@ -285,12 +286,12 @@ pub(super) enum Step {
     Multiply(Multiply),
     Attention(Attention),
     Scores(Scores),
-    /// From elements side by side to the layout of a board.
+    /// Copies elements that are side by side into the layout of a board.
     Spread {
         input: Place,
         output: Place,
     },
-    /// The reverse.
+    /// The reverse of [`Step::Spread`].
     Collect {
         input: Place,
         output: Place,
@@ -321,11 +322,11 @@ impl Step {
 pub(super) struct Plan {
     pub input: Place,
     pub steps: Vec<Step>,
-    /// In the order of [`Graph::outputs`].
+    /// The outputs, in the order of [`Graph::outputs`].
     pub outputs: Vec<(Role, Place)>,
-    /// Numbers of each slot for one position.
+    /// For each slot, how many numbers it has for one position.
     pub slots: Vec<usize>,
-    /// What its steps work in.
+    /// The working memory of its steps.
     pub needs: Needs,
 }
 
@@ -337,11 +338,11 @@ impl Plan {
         let mut slots = vec![0; slot_count];
         places.iter().for_each(|p| slots[p.slot] = p.len());
         let mut packed = Packed::default();
-        // Where a value lies with its elements side by side, once a layer has asked for it.
+        // The place of each value with its elements side by side, once a layer has asked for that.
         let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
-            // The network's input has planes of ones beside a count of moves up to a hundred: what suits the count
-            // rounds the ones.
+            // The network's input has planes of ones beside a count of moves up to a hundred: a scale that fits the
+            // count rounds the ones.
             let reads_input = matches!(layer, Layer::Conv { input, .. } if *input == INPUT);
             let ways = Ways { tiles: ways.tiles && !reads_input, ..ways };
             let form = Form { int8: graph.is_int8(at), ways };
@@ -356,7 +357,7 @@ impl Plan {
                 steps.push(Step::Collect { input, output: flat[value.0] });
             }
             let inputs = Inputs { as_they_lie: &places, flat: &flat };
-            // What a layer writes side by side for a convolution is laid out in a step of its own.
+            // If a layer writes elements side by side for a convolution, a step of its own lays them out.
             let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
             let step = step(graph, (layer, form), inputs, output, &mut packed);
@@ -381,14 +382,14 @@ impl Plan {
         self.needs.right > 0 || self.needs.left > 0
     }
 
-    /// Whether something in it is not computed by its definition.
+    /// Whether some layer is not computed by its definition.
     pub fn differs(&self) -> bool {
         self.needs.points > 0 || self.in_tiles()
     }
 }
 
-/// Packed weights by the address of those in the graph and whether they are in eight bits, so that what layers share
-/// stays one.
+/// Packed weights, by the address of those in the graph and by whether they are in eight bits, so that weights which
+/// layers share are packed once.
 #[derive(Default)]
 struct Packed(Vec<(*const Vec<f32>, bool, Arc<DenseWeights>)>);
 
@@ -404,26 +405,26 @@ impl Packed {
     }
 }
 
-/// Whether a layer is a convolution that looks at the nearest neighbours: it reads and writes boards. One that looks
-/// farther has them gathered, see [`super::columns`].
+/// Whether a layer is a convolution that looks at the nearest neighbours: it reads and writes boards. A convolution
+/// that looks farther has its neighbours gathered, see [`super::columns`].
 fn is_spatial(layer: &Layer) -> bool {
     matches!(layer, Layer::Conv { kernel: 3, .. })
 }
 
-/// Whether a layer reads its input however that lies: a spatial convolution a board; others go through it element by
-/// element, and write it alike; a gather looks elements up wherever they are, and pooling leaves none of the board.
+/// Whether a layer reads its input in whatever layout it has: a spatial convolution reads a board; others work element
+/// by element, and write the same layout; a gather looks elements up wherever they are, and pooling leaves no board.
 fn reads_any(layer: &Layer) -> bool {
     is_spatial(layer) || matches!(layer, Layer::Gather { .. } | Layer::Pool { .. }) || by_element(layer).is_some()
 }
 
-/// The values whose elements a layer wants side by side. What an affine layer adds is one of them, beside whatever it
-/// reads: on a board of a single square that vector may be a board, too.
+/// The values whose elements a layer wants side by side. The vector that an affine layer adds is one of them, whatever
+/// the layer reads: on a board of a single square that vector might be a board, too.
 fn reads_flat(layer: &Layer) -> impl Iterator<Item = ValueId> {
     let added = |value: &ValueId| matches!(layer, Layer::Affine { added: Some(added), .. } if added == value);
     layer.reads().filter(move |value| !reads_any(layer) || added(value))
 }
 
-/// What a layer goes through element by element, and writes as it lies.
+/// The value on which a layer works element by element, writing the same layout.
 fn by_element(layer: &Layer) -> Option<ValueId> {
     match layer {
         Layer::Gate { input, .. } | Layer::LayerNorm { input, .. } | Layer::Affine { input, .. } => Some(*input),
@@ -451,8 +452,8 @@ fn writes_board(layer: &Layer, is_board: impl Fn(ValueId) -> bool) -> bool {
     }
 }
 
-/// For each value, whether it lies as a board: where a spatial convolution makes or reads it, and where it is made from
-/// a board element by element.
+/// For each value, whether it has the layout of a board: if a spatial convolution makes or reads it, or if it is made
+/// element by element from a board.
 fn boards(graph: &Graph) -> Vec<bool> {
     let layers = graph.layers();
     let mut boards = vec![false; layers.len() + 1];
@@ -468,8 +469,8 @@ fn boards(graph: &Graph) -> Vec<bool> {
     boards
 }
 
-/// A place for each value. A slot is used again after the last layer that reads it, but only by values of the same
-/// layout, so that borders which were zero once stay zero.
+/// A place for each value. A slot is reused after the last layer that reads it, but only by values of the same layout,
+/// so that borders which were zero once stay zero.
 fn places(graph: &Graph) -> Vec<Place> {
     let layers = graph.layers();
     let mut last_read = vec![0; layers.len() + 1];
@@ -492,7 +493,7 @@ fn places(graph: &Graph) -> Vec<Place> {
             }
         };
         places.push(place);
-        // What this value's layer read last is free for the next one.
+        // The value that the layer read for the last time is free for the next value.
         let Some(layer) = value.checked_sub(1) else { continue };
         let mut done: Vec<usize> = layers[layer].reads().map(|v| v.0).filter(|&v| last_read[v] == layer).collect();
         done.sort_unstable();
@@ -502,13 +503,14 @@ fn places(graph: &Graph) -> Vec<Place> {
     places
 }
 
-/// Finds the convolutions whose input another one has split before: queries, keys and values have the same.
+/// Finds the convolutions whose input was already split for an earlier one: queries, keys and values have the same
+/// input.
 fn mark_split(steps: &mut [Step]) {
     let mut held = None;
     for step in steps {
         let written = step.output().slot;
         if let Step::Conv(conv) = step {
-            // Of a part of a group's positions nothing is left for the next layer.
+            // If only a part of a group's positions is split at a time, nothing is left for the next layer.
             let (slot, all) = (conv.input.slot, at_once(conv.operands()) == GROUP);
             if let ConvWeights::Tiles(weights) = &mut conv.weights {
                 let now = all.then_some((slot, weights.layout));
@@ -520,44 +522,45 @@ fn mark_split(steps: &mut [Step]) {
     }
 }
 
-/// Bytes of input in tiles that go at once: what a second-level cache holds beside the weights.
+/// How many bytes of input in tiles are processed at once: what a second-level cache holds beside the weights.
 const HELD: usize = 1 << 20;
 
-/// Positions whose input in tiles is made before their sums, of so many operands each.
+/// For how many positions the input in tiles is made before their sums, if each has `operands` operands.
 pub(super) fn at_once(operands: usize) -> usize {
     let held = HELD / size_of::<Operand>();
     held.checked_div(operands).unwrap_or(0).clamp(1, GROUP)
 }
 
-/// What may take the place of sums by their definition.
+/// What may be used in place of sums by their definition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ways {
-    /// Winograd's convolutions, where they take less.
+    /// Winograd's convolutions, if they take less time.
     pub winograd: bool,
-    /// Tiles: convolutions of a chessboard, but for those of the network's input, and dense layers.
+    /// Tiles: for convolutions on a chessboard, except for those of the network's input, and for dense layers.
     pub tiles: bool,
 }
 
-/// How a layer's sums are made.
+/// How a layer's sums are computed.
 #[derive(Clone, Copy)]
 struct Form {
     int8: bool,
     ways: Ways,
 }
 
-/// Whether tiles are taken for so many inputs and taps. What is split and put together for them takes as long as they
-/// save where sums are short or a good part of a step is empty; and there is a sum that is too long.
+/// Whether tiles are worth it for this many inputs and taps. If sums are short, or if a good part of a step is empty,
+/// splitting the operands and putting the sums together takes as long as tiles save; and there is a length at which a
+/// sum may overflow.
 fn worth_tiles(inputs: usize, taps: usize) -> bool {
     inputs >= tiles::DEPTH / 4 * 3 && (tiles::DEPTH / 2 * 3..=tiles::MOST_PRODUCTS).contains(&(inputs * taps))
 }
 
-/// Fewest channels that a convolution in tiles makes: its input is split for all of them.
+/// The fewest channels that a convolution in tiles makes: its input is split for all of them.
 const WORTH_CHANNELS: usize = 32;
 
-/// Fewest neurons of a dense layer in tiles.
+/// The fewest neurons of a dense layer in tiles.
 const WORTH_NEURONS: usize = 64;
 
-/// Fewest channels, in and out, for which Winograd's form is taken: a block.
+/// The fewest channels, in and out, for which Winograd's form is used: a block.
 const WORTH_WINOGRAD: usize = LANES;
 
 fn conv_weights(
@@ -595,7 +598,7 @@ fn conv_weights(
     }
 }
 
-/// Of a layer whose input has so many parts, see [`Dense::parts`].
+/// The weights of a layer whose input has `parts` parts, see [`Dense::parts`].
 fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) -> DenseWeights {
     if !form.int8 {
         let inputs = weights.len() / bias.len();
@@ -610,12 +613,12 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) ->
     DenseWeights::Fours(weights, ends)
 }
 
-/// Fewest weights of a dense layer that are worth 16 bits: more than a second-level cache holds. What is near is read
-/// as fast in 32, and needs nothing to become floats.
+/// The fewest weights of a dense layer that are worth 16 bits: more than a second-level cache holds. Weights in a near
+/// cache are read as fast in 32 bits, and need no conversion to floats.
 const WORTH_SHORTS: usize = 1 << 19;
 
-/// In 16 bits where that loses nothing but time that is spent waiting: each part of an input multiplies a weight once
-/// more, without being read for it.
+/// In 16 bits if that costs only time that would be spent waiting: each further part of an input converts and
+/// multiplies a weight again, without reading it again.
 fn single_weights(weights: &[f32], neurons: usize, parts: usize) -> DenseWeights {
     let worth = parts == 1 && weights.len() >= WORTH_SHORTS;
     match if worth { Linear::fit(weights) } else { None } {
@@ -626,9 +629,9 @@ fn single_weights(weights: &[f32], neurons: usize, parts: usize) -> DenseWeights
 
 /// Where a layer finds the values that it reads.
 struct Inputs<'a> {
-    /// As a board where they are one.
+    /// In the layout of a board if they are boards.
     as_they_lie: &'a [Place],
-    /// With their elements side by side; right for those of [`reads_flat`].
+    /// With their elements side by side; valid for the values of [`reads_flat`].
     flat: &'a [Place],
 }
 
@@ -728,7 +731,7 @@ fn step(
     })
 }
 
-/// Elements side by side → as they lie at `place`, zeros on borders.
+/// From elements side by side to the layout of `place`, with zeros on borders.
 fn lay_out(place: Place, values: &[f32]) -> Vec<f32> {
     let mut laid = vec![0.0; place.len()];
     values.iter().enumerate().for_each(|(at, v)| laid[place.index(at)] = *v);

@@ -1,12 +1,12 @@
-//! Products of matrices: dense layers, 1×1 convolutions, what attention is made of, and Winograd's points.
+//! Products of matrices: dense layers, 1×1 convolutions, the products in attention, and Winograd's points.
 //!
 //! All of them have one tile: up to [`TILE`] rows of the left side times one or some [`Block`]s of sixteen columns of
-//! the right side. The sums stay in registers while it walks over what they have in common. Each sum is one chain of
-//! additions, whatever the number of rows and blocks, so that a row's result does not depend on which rows it is made
-//! with.
+//! the right side. The sums stay in registers while the tile walks over the dimension that both sides have in common.
+//! Each sum is one chain of additions, whatever the number of rows and blocks, so that a row's result does not depend
+//! on which other rows it is computed with.
 //!
 //! The right side is packed, panel by panel of a block's width, so that a tile reads it in order and its panels stay in
-//! a near cache for all rows; chessboards need not be where a tile is as wide as one ([`takes_boards`]).
+//! a near cache for all rows; chessboards need not be packed if a tile is as wide as one ([`takes_boards`]).
 
 mod attention;
 mod dense;
@@ -22,16 +22,16 @@ use super::arith::{Arith, Form};
 use super::board::{LANES, Lanes};
 use super::kernel::{TILE, versions};
 
-/// Columns of a block.
+/// How many columns a block has.
 pub(super) const COLUMNS: usize = 2 * LANES;
 
-/// Squares of a chessboard.
+/// How many squares a chessboard has.
 pub(super) const CHESS: usize = 64;
 
-/// The most blocks that a tile of any form is wide.
+/// How many blocks a tile of any form is wide, at most.
 pub(super) const MOST_BLOCKS: usize = 4;
 
-/// A row of sixteen columns: a line of the cache.
+/// A row of sixteen columns: a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Block(pub [f32; COLUMNS]);
@@ -49,7 +49,7 @@ impl Block {
         M::store(x, &mut self.0[number * M::LANES..]);
     }
 
-    /// The columns of a row from `at` on; zeros where it has no more.
+    /// The columns of a row from `at` on; zeros beyond the row's end.
     #[inline(always)]
     pub fn of_row(row: &[f32], at: usize) -> Self {
         match row[at..].first_chunk() {
@@ -58,8 +58,8 @@ impl Block {
         }
     }
 
-    // What is left of a row is copied apart: side by side with it the compiler makes whole blocks calls of `memcpy`,
-    // too.
+    // The rest of a row is copied in a function of its own: in the same one, the compiler makes whole blocks calls of
+    // `memcpy`, too.
     #[cold]
     #[inline(never)]
     fn of_rest(rest: &[f32]) -> Self {
@@ -68,7 +68,7 @@ impl Block {
         block
     }
 
-    /// The reverse: as many as the row has.
+    /// The reverse of [`Block::of_row`]: writes as many columns as the row has.
     #[inline(always)]
     pub fn put_in_row(&self, row: &mut [f32], at: usize) {
         match row[at..].first_chunk_mut() {
@@ -84,7 +84,7 @@ impl Block {
     }
 }
 
-/// The sums of a tile while they are in registers: `VECTORS` vectors of each block, from the `first` on.
+/// The sums of a tile while they are in registers: `VECTORS` vectors of each block, from vector `first` on.
 struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> {
     held: [[[M::Vector; VECTORS]; BLOCKS]; ROWS],
     first: usize,
@@ -122,7 +122,7 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
         sums
     }
 
-    /// Adds a step.
+    /// Adds one step of the sum.
     #[inline(always)]
     fn add<R: Right>(&mut self, left: &[f32; ROWS], right: [&R::Row; BLOCKS], of: R) {
         let mut x = [[M::splat(0.0); VECTORS]; BLOCKS];
@@ -148,9 +148,9 @@ impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sum
     }
 }
 
-/// What becomes of a tile's sums while they are in registers.
+/// What is done with a tile's sums while they are in registers.
 pub(super) trait Sink {
-    /// Takes sums of the tile's row of that number: of each of its blocks the vectors from the `first` on.
+    /// Takes the sums of the tile's row with this number: of each of its blocks, the vectors from `first` on.
     fn take<M: Arith, const BLOCKS: usize, const VECTORS: usize>(
         &mut self,
         row: usize,
@@ -159,29 +159,31 @@ pub(super) trait Sink {
     );
 }
 
-/// Eight rows from the `first` on.
+/// Eight rows from `first` on.
 #[inline(always)]
 fn eight_rows<T>(rows: &[T], first: usize) -> &[T; LANES] {
     rows[first..].first_chunk().expect("eight steps")
 }
 
-/// The left side of a tile: a number for each of its rows, step by step along what both sides have in common.
+/// The left side of a tile: a number for each of its rows, step by step along the dimension that both sides have in
+/// common.
 pub(super) trait Left<const ROWS: usize> {
-    /// Where the numbers of eight steps are: looked up, and held against the ends of the slices, once for all of them.
+    /// Where the numbers of eight steps are: looked up, and checked against the ends of the slices, once for all of
+    /// them.
     type Eight<'a>
     where
         Self: 'a;
 
     fn eight(&self, first: usize) -> Self::Eight<'_>;
 
-    /// Of one of eight steps.
+    /// The numbers of one of eight steps.
     fn of(eight: &Self::Eight<'_>, lane: usize) -> [f32; ROWS];
 
-    /// Of any step.
+    /// The numbers of any step.
     fn at(&self, step: usize) -> [f32; ROWS];
 }
 
-/// `Σ left[k][r] · right[k]` for each row `r` into the sink; all blocks of the right side are of the same length.
+/// Gives `Σ left[k][r] · right[k]` for each row `r` to the sink; all blocks of the right side have the same length.
 #[inline(always)]
 pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     left: impl Left<ROWS>,
@@ -191,7 +193,7 @@ pub(super) fn tile<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     tile_of::<M, Floats, ROWS, BLOCKS>(left, right, Floats, sink);
 }
 
-/// The same with a right side that may stand for other numbers.
+/// Like [`tile`], with a right side whose numbers may stand for others: `of` says which.
 #[inline(always)]
 fn tile_of<M: Arith, R: Right, const ROWS: usize, const BLOCKS: usize>(
     left: impl Left<ROWS>,
@@ -199,7 +201,7 @@ fn tile_of<M: Arith, R: Right, const ROWS: usize, const BLOCKS: usize>(
     of: R,
     sink: &mut impl Sink,
 ) {
-    // As many vectors of the blocks at once as the registers hold.
+    // As many vectors of the blocks at once as there are registers for.
     match M::WIDTH {
         2 => Sums::<M, ROWS, BLOCKS, 2>::of(&left, right, of, 0).give(sink),
         _ => {
@@ -210,7 +212,7 @@ fn tile_of<M: Arith, R: Right, const ROWS: usize, const BLOCKS: usize>(
     }
 }
 
-/// The numbers of a row from `at` on, as many as a vector has; zeros where the row has no more.
+/// The numbers of a row from `at` on, as many as a vector has; zeros beyond the row's end.
 #[inline(always)]
 fn vector_of_row<M: Arith>(row: &[f32], at: usize) -> M::Vector {
     match row.get(at..at + M::LANES) {
@@ -219,7 +221,7 @@ fn vector_of_row<M: Arith>(row: &[f32], at: usize) -> M::Vector {
     }
 }
 
-/// The reverse: as many as the row has.
+/// The reverse of [`vector_of_row`]: writes as many numbers as the row has.
 #[inline(always)]
 fn put_vector_in_row<M: Arith>(x: M::Vector, row: &mut [f32], at: usize) {
     match row.get_mut(at..at + M::LANES) {
@@ -232,7 +234,7 @@ fn put_vector_in_row<M: Arith>(x: M::Vector, row: &mut [f32], at: usize) {
     }
 }
 
-/// Some panels of a packed right side, each `rows` long, from the `first` on.
+/// Some panels of a packed right side, each `rows` long, from panel `first` on.
 #[inline(always)]
 pub(super) fn side_by_side<T, const BLOCKS: usize>(packed: &[T], rows: usize, first: usize) -> [&[T]; BLOCKS] {
     let mut blocks = [&packed[..0]; BLOCKS];
@@ -242,7 +244,7 @@ pub(super) fn side_by_side<T, const BLOCKS: usize>(packed: &[T], rows: usize, fi
     blocks
 }
 
-/// Rows that lie one after the other, `len` numbers each, from the `first` on.
+/// Rows that follow each other, `len` numbers each, from row `first` on.
 #[inline(always)]
 fn rows<const ROWS: usize>(data: &[f32], len: usize, first: usize) -> Lines<'_, ROWS> {
     let mut lines = [&data[..0]; ROWS];
@@ -255,8 +257,8 @@ fn rows<const ROWS: usize>(data: &[f32], len: usize, first: usize) -> Lines<'_, 
 /// Rows as slices.
 struct Lines<'a, const ROWS: usize>([&'a [f32]; ROWS]);
 
-// Loops over references here, no closures and no arrays as iterators: what is not inlined is not compiled for the
-// instructions of the form either.
+// There are loops over references here, but no closures and no iterators over arrays: a function that is not inlined is
+// not compiled for the instructions of the form either.
 impl<const ROWS: usize> Left<ROWS> for Lines<'_, ROWS> {
     type Eight<'a>
         = [&'a Lanes; ROWS]
@@ -291,7 +293,7 @@ impl<const ROWS: usize> Left<ROWS> for Lines<'_, ROWS> {
     }
 }
 
-/// Rows that lie side by side, `count` of them: those from the `first` on.
+/// Rows that are side by side, `count` of them: those from `first` on.
 struct Columns<'a> {
     data: &'a [f32],
     count: usize,
@@ -299,7 +301,7 @@ struct Columns<'a> {
 }
 
 impl<const ROWS: usize> Left<ROWS> for Columns<'_> {
-    /// The rows of the first of them, and how far the next are.
+    /// The rows of the first of the eight steps, and the distance to the next ones.
     type Eight<'a>
         = (&'a [f32], usize)
     where
@@ -321,13 +323,13 @@ impl<const ROWS: usize> Left<ROWS> for Columns<'_> {
     }
 }
 
-/// A product that is made some columns at a time.
+/// A product that is computed some columns at a time.
 pub(super) trait ByColumns {
-    /// Makes all rows of `BLOCKS` blocks of columns from the `block`th on.
+    /// Computes all rows of `BLOCKS` blocks of columns from the `block`th on.
     fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize);
 }
 
-/// Makes all columns.
+/// Computes all columns.
 #[inline(always)]
 pub(super) fn make_columns<F: Form>(product: &mut impl ByColumns, blocks: usize) {
     let mut block = 0;
@@ -351,9 +353,9 @@ pub(super) fn make_columns<F: Form>(product: &mut impl ByColumns, blocks: usize)
     }
 }
 
-/// A product that is made some rows and columns at a time.
+/// A product that is computed some rows and columns at a time.
 pub(super) trait Product {
-    /// Makes `ROWS` rows from the `row`th on of `BLOCKS` blocks of columns from the `block`th on.
+    /// Computes `ROWS` rows from the `row`th on of `BLOCKS` blocks of columns from the `block`th on.
     fn make<M: Arith, const ROWS: usize, const BLOCKS: usize>(&mut self, row: usize, block: usize);
 }
 
@@ -364,7 +366,7 @@ struct Rows<'a, P, const MOST: usize> {
 }
 
 impl<P: Product, const MOST: usize> ByColumns for Rows<'_, P, MOST> {
-    /// Whole tiles keep the multipliers busy, the rest goes in smaller ones.
+    /// Whole tiles keep the multipliers busy; the rest goes in smaller tiles.
     #[inline(always)]
     fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
         let mut row = 0;
@@ -387,13 +389,13 @@ impl<P: Product, const MOST: usize> ByColumns for Rows<'_, P, MOST> {
     }
 }
 
-/// Makes all rows of so many blocks of columns.
+/// Computes all rows of `BLOCKS` blocks of columns.
 #[inline(always)]
 fn make_rows<M: Arith, const BLOCKS: usize>(product: &mut impl Product, rows: usize) {
     Rows::<_, TILE> { product, count: rows }.make_columns::<M, BLOCKS>(0);
 }
 
-/// Makes all rows of all columns.
+/// Computes all rows of all columns.
 #[inline(always)]
 pub(super) fn make_all<F: Form>(product: &mut impl Product, rows: usize, blocks: usize) {
     make_columns::<F>(&mut Rows::<_, TILE> { product, count: rows }, blocks);
@@ -406,7 +408,7 @@ versions! {
 
 #[inline(always)]
 fn pack_body<F: Form>(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
-    // The same code twice: with a chessboard's squares as a constant, and for any.
+    // The same code is compiled twice: with a chessboard's squares as a constant, and for any number.
     if columns == CHESS {
         pack_all(matrix, CHESS, blocks);
     } else {
@@ -419,7 +421,7 @@ fn pack_all(matrix: &[f32], columns: usize, blocks: &mut [Block]) {
     pack_blocks(matrix, columns, 0, blocks);
 }
 
-/// Blocks of the columns from the `first` on.
+/// Blocks of the columns from `first` on.
 #[inline(always)]
 fn pack_blocks(matrix: &[f32], columns: usize, first: usize, blocks: &mut [Block]) {
     let rows = matrix.len() / columns;
@@ -435,7 +437,7 @@ fn pack_columns(matrix: &[f32], columns: usize, at: usize, blocks: &mut [Block])
     rows.for_each(|(row, block)| *block = Block::of_row(row, at));
 }
 
-/// Writes a tile to where it belongs in rows of `len` numbers, from the `block`th block of their columns on.
+/// Writes a tile to its place in rows of `len` numbers, from the `block`th block of columns on.
 struct InRows<'a> {
     output: &'a mut [f32],
     len: usize,

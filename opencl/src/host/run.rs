@@ -18,14 +18,14 @@ use crate::graph::{Activation, Graph, Role, Shape};
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut, Range};
 
-/// A dense layer with fewer weights than this is done by one thread sooner than several are told of it.
+/// A dense layer with fewer weights than this is done sooner by one thread than several can be told of it.
 const WORTH_SHARING: usize = 1 << 16;
 
-/// The same of the elements of an affine layer.
+/// The same for an affine layer, by the number of its elements.
 const WORTH_SHARING_ELEMENTS: usize = 1 << 13;
 
-/// Parts of the channels of a 1×1 convolution or a dense layer, for each thread of a team: more than one, so that none
-/// waits long for a slower one.
+/// Into how many parts the channels of a 1×1 convolution or a dense layer are divided, for each thread of a team: more
+/// than one, so that none waits long for a slower one.
 const PARTS: usize = 2;
 
 /// A few positions that go through the layers together.
@@ -36,8 +36,8 @@ pub(super) struct Job<'a> {
     heads: Heads<'a>,
 }
 
-/// A slice of each head's buffer, `[positions][elements]`, in the order of [`Role::ALL`]; empty where the network lacks
-/// the head.
+/// A slice of each output's buffer, `[positions][elements]`, in the order of [`Role::ALL`]; empty where the network
+/// lacks the head.
 struct Heads<'a>([&'a mut [f32]; Role::ALL.len()]);
 
 impl<'a> Heads<'a> {
@@ -50,7 +50,7 @@ impl<'a> Heads<'a> {
         self.0[role as usize]
     }
 
-    /// Takes the first `positions` of `batch` positions off.
+    /// Splits off the first `positions` of `batch` positions.
     fn split_off(&mut self, positions: usize, batch: usize) -> Heads<'a> {
         Heads(self.0.each_mut().map(|slice| {
             let whole = std::mem::take(slice);
@@ -61,8 +61,8 @@ impl<'a> Heads<'a> {
     }
 }
 
-/// Cuts a batch into jobs of at most [`GROUP`] positions, of nearly equal size and a multiple of the threads in number
-/// where there are positions enough.
+/// Cuts a batch into jobs of at most [`GROUP`] positions. They have nearly equal sizes, and if there are enough
+/// positions, their number is a multiple of the number of threads.
 pub(super) struct Jobs<'a> {
     jobs: usize,
     batch: usize,
@@ -103,7 +103,7 @@ impl<'a> Iterator for Jobs<'a> {
 
 impl ExactSizeIterator for Jobs<'_> {}
 
-/// Numbers from the start of a line of the cache on: sixteen squares of a chessboard are one line then, and no parts of
+/// Numbers that begin at the start of a cache line: then sixteen squares of a chessboard are one line, and not parts of
 /// two.
 #[derive(Default)]
 struct Values {
@@ -114,7 +114,7 @@ struct Values {
 impl Values {
     fn zeros(len: usize) -> Self {
         let room = vec![0.0; len + COLUMNS];
-        // What can't be aligned is right all the same.
+        // If the start can't be aligned, the results are still right.
         let first = room.as_ptr().align_offset(align_of::<Block>()).min(COLUMNS);
         Self { room, range: first..first + len }
     }
@@ -136,28 +136,28 @@ impl DerefMut for Values {
 
 /// One thread's memory: room for the values of [`GROUP`] positions.
 pub(super) struct Workspace {
-    /// By slot, `[GROUP][elements]`. Borders are zero from the beginning and stay so.
+    /// By slot, `[GROUP][elements]`. Borders are zero from the beginning, and stay zero.
     slots: Vec<Values>,
-    /// Points of a convolution of Winograd's, for as many positions as go at once, and their products: of the panels
-    /// that are made at once, or of all where several threads work on a position.
+    /// The points of Winograd's convolution, for as many positions as are computed at once, and their products: for the
+    /// panels that are made at once, or for all panels if several threads work on a position.
     points: Vec<f32>,
     products: Vec<Block>,
-    /// Inputs in eight bits, and what a step of each is worth: for each position, or each of its parts.
+    /// Inputs in eight bits, and what a step of each is worth: for each position, or for each of its parts.
     fours: Vec<Four>,
     steps: Vec<f32>,
-    /// Inputs in tiles: a convolution's and, for each position, what its squares are worth; a dense layer's and what
-    /// its rows are worth.
+    /// Inputs in tiles: those of a convolution, and for each position what its squares are worth; those of a dense
+    /// layer, and what its rows are worth.
     right: Vec<Operand>,
     scales: Vec<Scale>,
     left: Vec<Operand>,
     units: Vec<[f32; tiles::ROWS]>,
-    /// What a step needs besides, see [`Needs::scratch`] and [`Needs::room`].
+    /// Other working memory of a step, see [`Needs::scratch`] and [`Needs::room`].
     scratch: Vec<f32>,
     room: Vec<Block>,
 }
 
 impl Workspace {
-    /// Bytes that [`Workspace::new`] takes.
+    /// How many bytes [`Workspace::new`] takes.
     pub fn bytes(plan: &Plan, shared: bool) -> usize {
         let slots = GROUP * plan.slots.iter().sum::<usize>() + COLUMNS * plan.slots.len();
         let needs = &plan.needs;
@@ -170,12 +170,12 @@ impl Workspace {
             + size_of::<Block>() * (needs.room.of(shared) + needs.products.of(shared))
     }
 
-    /// Positions whose squares' worth it keeps, where anything is in tiles.
+    /// For how many positions it stores what their squares are worth, if anything is in tiles.
     fn scales(needs: &Needs) -> usize {
         if needs.right > 0 { GROUP } else { 0 }
     }
 
-    /// Panels of rows whose worth it keeps.
+    /// For how many panels of rows it stores what they are worth.
     fn units(needs: &Needs) -> usize {
         if needs.left > 0 { (GROUP * needs.parts).div_ceil(tiles::ROWS) } else { 0 }
     }
@@ -198,10 +198,10 @@ impl Workspace {
         }
     }
 
-    /// Runs the layers over `job`; a team shares each layer, for which the workspace has to be made. The numbers are
-    /// the same.
+    /// Runs the layers over `job`. A team shares each layer, for which the workspace must have been made; the results
+    /// are the same.
     pub fn run(&mut self, plan: &Plan, isa: Isa, job: &mut Job<'_>, team: Option<&Team>) {
-        // Once for all layers.
+        // Made ready once for all layers.
         let _ready = isa.tiles().filter(|_| plan.in_tiles()).map(|tiles| tiles.ready());
         let each = plan.input.shape.len();
         for (position, input) in job.input.chunks_exact(each).enumerate() {
@@ -330,14 +330,14 @@ impl Workspace {
         self.squeeze_excite(conv, isa, positions, output);
     }
 
-    /// What is left of some planes of a convolution, from the `first` on, after their sums.
+    /// Finishes some planes of a convolution, from plane `first` on, after their sums.
     fn finish(&self, conv: &Conv, isa: Isa, position: usize, first: usize, output: &mut [f32]) {
         let (residual, activation) = end(conv);
         let residual = residual.map(|r| &self.value(r, position)[first * conv.board.plane..][..output.len()]);
         kernel::finish(isa, Finish { board: conv.board, residual, activation }, output);
     }
 
-    /// Some positions at a time, in parts of nearly equal size.
+    /// Winograd's convolution of all positions, some at a time, in parts of nearly equal size.
     fn winograd(
         &mut self,
         conv: &Conv,
@@ -357,7 +357,7 @@ impl Workspace {
         (self.points, self.products) = (points, products);
     }
 
-    /// The positions whose values are `output`, from the `start` on.
+    /// Winograd's convolution of the positions from `start` on, whose values are `output`.
     fn winograd_together(
         &self,
         (conv, (weights, bias)): (&Conv, (&[Block], &[[f32; PANEL]])),
@@ -382,7 +382,7 @@ impl Workspace {
         each(team, used.chunks_exact_mut(of_block).enumerate(), block);
         let (used, of_panel) = (&*used, weights.len() / bias.len());
         let rows_of_panel = POINTS * count;
-        // Some panels of a position, from the `first` on, of all positions' products.
+        // Finishes some panels of a position, from panel `first` on, out of all positions' products.
         let squares = |first: usize, position: usize, products: &[Block], output: &mut [f32]| {
             let (residual, activation) = end(conv);
             let panels = products.chunks_exact(rows_of_panel).zip(output.chunks_mut(PANEL * plane)).zip(first..);
@@ -399,7 +399,7 @@ impl Workspace {
         };
         let panels = bias.len();
         if let Some(team) = team {
-            // As many parts for each thread, if there are panels enough.
+            // The same number of parts for each thread, if there are enough panels.
             let parts = panels.div_ceil(isa.blocks()).next_multiple_of(team.members());
             let part = panels.div_ceil(parts);
             let products = products[..panels * rows_of_panel].chunks_mut(part * rows_of_panel);
@@ -421,8 +421,8 @@ impl Workspace {
         }
     }
 
-    /// A convolution in tiles, some positions at a time: what a panel's weights multiply stays in a near cache for all
-    /// panels.
+    /// A convolution in tiles, some positions at a time: the inputs that a panel's weights multiply stay in a near
+    /// cache for all panels.
     fn conv_in_tiles(
         &mut self,
         conv: &Conv,
@@ -434,7 +434,7 @@ impl Workspace {
     ) {
         let (mut right, mut scales) = (std::mem::take(&mut self.right), std::mem::take(&mut self.scales));
         let (needed, len) = (conv.operands(), conv.output.len());
-        // Parts of nearly equal size, for each reads the weights.
+        // Parts of nearly equal size, because each part reads all the weights.
         let at_once = positions.div_ceil(positions.div_ceil(at_once(needed)));
         for first in (0..positions).step_by(at_once) {
             let range = first..positions.min(first + at_once);
@@ -448,7 +448,7 @@ impl Workspace {
         (self.right, self.scales) = (right, scales);
     }
 
-    /// All panels of some positions, from the `first` on, of their inputs in tiles.
+    /// Computes all panels of some positions, from position `first` on, from their inputs in tiles.
     fn panels_in_tiles(
         &self,
         (conv, weights): (&Conv, &TileWeights),
@@ -480,8 +480,8 @@ impl Workspace {
         });
     }
 
-    /// A convolution as one product, position by position: `side` makes the right side of an input, with scratch and
-    /// blocks to help it.
+    /// A convolution as one product, position by position: `side` makes the right side from an input, using scratch
+    /// memory and blocks.
     fn pointwise(
         &mut self,
         (conv, weights): (&Conv, &[f32]),
@@ -509,7 +509,7 @@ impl Workspace {
         (self.room, self.scratch) = (room, scratch);
     }
 
-    /// Rounds the inputs of a convolution in eight bits; gives the fours of a position.
+    /// Rounds the inputs of a convolution in eight bits; returns the number of fours of a position.
     fn round_to_fours(&mut self, conv: &Conv, isa: Isa, positions: usize) -> usize {
         let (plane, fours) = (conv.board.plane, conv.fours());
         let mut rounded = std::mem::take(&mut self.fours);
@@ -553,7 +553,7 @@ impl Workspace {
         }
     }
 
-    /// Runs `sums` for each panel of so many channels and each position, and what comes after the sums.
+    /// Runs `sums` for each panel of `width` channels and each position, and then what comes after the sums.
     fn by_panels(
         &self,
         (conv, width): (&Conv, usize),
@@ -612,7 +612,7 @@ impl Workspace {
         outputs.for_each(|y| kernel::activate(isa, dense.activation, y));
     }
 
-    /// All positions together, so that each weight is read once.
+    /// All positions are computed together, so that each weight is read once.
     fn dense_in_fours(
         &mut self,
         dense: &Dense,
@@ -636,7 +636,7 @@ impl Workspace {
                 fours::dense(isa, fours::DensePanels { weights, ends: &ends[panels], steps, input }, output);
             });
         } else {
-            // Alone all rows together: a panel's weights stay in the nearest cache for them.
+            // Without a team all rows are computed together: a panel's weights stay in the nearest cache for them.
             let count = team.map_or(rows, |team| rows_of_member(rows, team));
             let blocks = input.chunks(count * fours).zip(steps.chunks(count)).zip(written.chunks_mut(count * outputs));
             each(team, blocks, |((input, steps), output)| {
@@ -645,7 +645,7 @@ impl Workspace {
         }
     }
 
-    /// All rows together, so that each weight is read once.
+    /// All rows are computed together, so that each weight is read once.
     fn dense_in_tiles(
         &mut self,
         dense: &Dense,
@@ -662,7 +662,7 @@ impl Workspace {
         let input = &self.slots[dense.input.slot][..rows * inputs];
         tiles::split_left(isa, input, inputs, &mut self.left, &mut self.units);
         let multiplier = isa.tiles().expect("a plan in tiles is made where there are some");
-        // Some panels of neurons into rows of `len` numbers, which begin at the first of them.
+        // Writes some panels of neurons into rows of `len` numbers, which begin at the first of these neurons.
         let neurons = |panels: Range<usize>, len: usize, output: &mut [f32]| {
             let ready = multiplier.ready();
             for (number, at) in panels.zip((0..).step_by(COLUMNS)) {
@@ -680,7 +680,8 @@ impl Workspace {
         match team.filter(|_| inputs * outputs >= WORTH_SHARING) {
             None => neurons(0..panels, outputs, output),
             Some(team) => {
-                // Panel by panel, so that each thread has a piece of its own, and from there to their rows.
+                // Panel by panel, so that each thread has a piece of its own; from there the numbers are copied to
+                // their rows.
                 let of_panel = rows * COLUMNS;
                 let made = &mut scratch[..panels * of_panel];
                 each_part(Some(team), panels, of_panel, made, |panels, made| {
@@ -698,7 +699,7 @@ impl Workspace {
         self.scratch = scratch;
     }
 
-    /// In single precision, with `make` for some panels and rows; the weights may lie in fewer bits.
+    /// In single precision, with `make` for some panels and rows; the weights may be stored in fewer bits.
     fn dense_in_single<R: Right + Sync>(
         &self,
         (dense, weights, of): (&Dense, &[R::Row], R),
@@ -881,13 +882,13 @@ impl Workspace {
     }
 }
 
-/// Rows of a dense layer that a member of the team takes at a time, and reads all weights for.
+/// How many rows of a dense layer a member of the team takes at a time; it reads all weights for them.
 fn rows_of_member(rows: usize, team: &Team) -> usize {
     rows.div_ceil(team.members()).min(GROUP)
 }
 
-/// Runs `make` for parts of so many panels and what they make of `output`, `of_panel` numbers each; a team shares the
-/// parts, without one it is one part.
+/// Runs `make` for parts of the panels and their pieces of `output`, which have `of_panel` numbers for each panel. A
+/// team shares the parts; without a team there is one part.
 fn each_part(
     team: Option<&Team>,
     panels: usize,
@@ -901,8 +902,8 @@ fn each_part(
     team.each(parts, |(number, output)| make(number * part..panels.min((number + 1) * part), output));
 }
 
-/// Runs `make` for each panel, `width` numbers of the `len` of a position (fewer of the last one), and each position of
-/// `output`.
+/// Runs `make` for each panel, `width` of the `len` numbers of a position (fewer for the last panel), and each position
+/// of `output`.
 fn each_panel(
     team: Option<&Team>,
     len: usize,
@@ -916,7 +917,7 @@ fn each_panel(
         }
         return;
     }
-    // Panels outside, positions inside: the weights of a panel stay in the nearest cache for the group.
+    // The outer loop is over panels: the weights of a panel stay in the nearest cache for the whole group.
     for number in 0..len.div_ceil(width) {
         let range = number * width..((number + 1) * width).min(len);
         for (position, output) in output.chunks_exact_mut(len).enumerate() {
@@ -925,7 +926,7 @@ fn each_panel(
     }
 }
 
-/// The input of a convolution in tiles.
+/// Splits the input of a convolution in tiles.
 fn split(
     conv: &Conv,
     layout: Layout,
@@ -956,7 +957,8 @@ fn split(
     });
 }
 
-/// Residual and activation that follow a convolution's sums: none where a squeeze comes first, which then does both.
+/// Residual and activation that follow a convolution's sums: none if squeeze and excitation comes first, which then
+/// does both.
 fn end(conv: &Conv) -> (Option<Place>, Activation) {
     match conv.se {
         None => (conv.residual, conv.activation),
@@ -964,7 +966,7 @@ fn end(conv: &Conv) -> (Option<Place>, Activation) {
     }
 }
 
-/// Elements side by side → the layout of `place`.
+/// Copies elements that are side by side into the layout of `place`.
 fn spread(place: Place, from: &[f32], to: &mut [f32]) {
     let Some(board) = place.board else { return to.copy_from_slice(from) };
     for (from, to) in from.chunks_exact(board.rows * board.files).zip(to.chunks_exact_mut(board.plane)) {
@@ -973,7 +975,7 @@ fn spread(place: Place, from: &[f32], to: &mut [f32]) {
     }
 }
 
-/// The layout of `place` → elements side by side.
+/// Copies elements in the layout of `place` side by side.
 fn collect(place: Place, from: &[f32], to: &mut [f32]) {
     let Some(board) = place.board else { return to.copy_from_slice(from) };
     for (from, to) in from.chunks_exact(board.plane).zip(to.chunks_exact_mut(board.rows * board.files)) {
@@ -982,8 +984,8 @@ fn collect(place: Place, from: &[f32], to: &mut [f32]) {
     }
 }
 
-/// `from` to the start of `to`; a rank of a chessboard as one vector, for a call of `memcpy` takes longer than the
-/// copy.
+/// Copies `from` to the start of `to`; a rank of a chessboard as one vector, because a call of `memcpy` takes longer
+/// than the copy.
 fn copy_rank(from: &[f32], to: &mut [f32]) {
     match (<&Lanes>::try_from(from), to.first_chunk_mut::<LANES>()) {
         (Ok(from), Some(to)) => *to = *from,

@@ -1,33 +1,33 @@
-//! Whether the threads share a position or one of them takes it, where there are more threads than positions.
+//! Decides whether the threads share each position or one of them takes it, if there are more threads than positions.
 //!
-//! The outputs are the same to the bit. Which is faster depends on how soon one core hears of another, and on what else
-//! the cores have to do: of two machines of the same size one made a small network 1.5 times as fast by sharing, the
-//! other half as fast.
+//! The outputs are the same to the bit. Which way is faster depends on how fast one core hears from another, and on
+//! what else the cores have to do: of two machines of the same size one made a small network 1.5 times as fast by
+//! sharing, the other half as fast.
 
 use std::time::{Duration, Instant};
 
-/// So many times both ways are tried in turn; the one that is faster more often is taken. An odd number.
+/// How many times both ways are tried in turn; the one that is faster more often is used. An odd number.
 const PAIRS: u32 = 9;
 
-/// Batches in a row of which a try is made. The first doesn't count: helpers that had nothing to do may sleep.
+/// How many batches in a row make one try. The first doesn't count: helpers that had nothing to do may be asleep.
 pub(super) const ROW: u32 = 4;
 
-/// After so many batches they are tried again.
+/// After how many batches the ways are tried again.
 const AGAIN: u32 = 4096;
 
-/// Learns it from the batches themselves, which are of one size.
+/// Learns which way is faster from the batches themselves, which all have one size.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
     /// Batches since the ways were tried.
     batches: u32,
-    /// Pairs in which sharing was faster.
+    /// In how many pairs sharing was faster.
     wins: u32,
-    /// What a row of batches took, by way, of the pair that is being tried.
+    /// How long a row of batches took, by way, in the pair that is being tried.
     times: [Duration; 2],
 }
 
 impl Sharing {
-    /// Runs a batch: `run` is told whether its positions are shared.
+    /// Runs a batch: `run` is told whether its positions should be shared.
     pub fn run(&mut self, run: impl FnOnce(bool)) {
         let way = self.next();
         match way {
@@ -53,7 +53,7 @@ impl Sharing {
         }
     }
 
-    /// How long a batch took that was tried.
+    /// Records how long a batch took that was tried.
     fn took(&mut self, way: Way, time: Duration) {
         let Way::Tried { shares, place } = way else { return };
         if place > 0 {
@@ -69,7 +69,7 @@ impl Sharing {
 /// How a batch is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// As the batch at that place in its row; the time that it takes is to be told.
+    /// As the batch with this index in its row; the time that it takes has to be recorded.
     Tried {
         shares: bool,
         place: u32,

@@ -1,9 +1,9 @@
-//! Threads that share the work of one, a few microseconds of it at a time.
+//! Threads that share the work of one thread, a few microseconds of it at a time.
 //!
 //! A position of a small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and
 //! wake it costs as much as several steps, so helpers watch for the next step as long as a position is under way, and
-//! for a while after it before they sleep. Nobody waits for a helper that has not come: whoever gives out the work does
-//! what is left of it.
+//! for a while after it before they sleep. Nobody waits for a helper that has not come: the thread that gives out the
+//! work does what is left of it.
 
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,46 +11,48 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 
-/// How often a helper looks for work before it sleeps: some 50 µs, more than what lies between two steps or two
-/// batches.
+/// How often a helper looks for work before it sleeps: about 50 µs, which is more than the time between two steps or
+/// two batches.
 const LOOKS: u32 = 2000;
 
-/// How often one looks for what another is about to do before one lets other threads have the processor.
+/// How often a thread looks for what another one is about to do, before it yields the processor to other threads.
 const PATIENCE: u32 = 1000;
 
 /// What a helper does until nothing is left of a round. It does not panic.
 type Work<'a> = &'a (dyn Fn(Member) + Sync);
 
-/// Who does a part of the work.
+/// Which member does a part of the work.
 #[derive(Clone, Copy)]
 enum Member {
     Giver,
     Helper,
 }
 
-/// A bit of [`Shared::state`]: work is being given out.
+/// A bit of [`Shared::state`]: a round is open.
 const OPEN: u64 = 1;
-/// One helper in [`Shared::state`], at work.
+/// The unit of [`Shared::state`] that counts helpers at work.
 const HELPER: u64 = 1 << 1;
-/// One round in [`Shared::state`]: below it is room for 32,767 helpers, above it for the rounds of some years.
+/// The unit of [`Shared::state`] that counts rounds: below it is room for 32,767 helpers, above it for the rounds of
+/// some years.
 const ROUND: u64 = 1 << 16;
 
 struct Shared {
-    /// Rounds so far, how many helpers are at work, and whether more may join: one number, so that a helper joins a
-    /// round or is too late for it.
+    /// The rounds so far, how many helpers are at work, and whether more may join: all in one number, so that a helper
+    /// either joins a round or is too late for it.
     state: AtomicU64,
     /// Points to the [`Work`] of the round while it is open or helpers are at work.
     work: AtomicPtr<Work<'static>>,
-    /// Somebody gives out work.
+    /// True while some thread gives out work.
     taken: AtomicBool,
     asleep: AtomicUsize,
-    /// There is more work to come: helpers that have none look for it, however long that takes, and do not sleep.
+    /// True if there is more work to come: helpers without work then keep looking for it, however long that takes, and
+    /// do not sleep.
     busy: AtomicBool,
     leaving: AtomicBool,
 }
 
 impl Shared {
-    /// Joins the round that is open, if it is not the one of number `last`.
+    /// Joins the open round, unless it is the round number `last`.
     fn join(&self, last: u64) -> Option<u64> {
         let state = self.state.load(Ordering::Relaxed);
         let round = state / ROUND;
@@ -69,7 +71,7 @@ impl Shared {
         self.state.fetch_sub(HELPER, Ordering::Release);
     }
 
-    /// A helper's life.
+    /// The loop in which a helper lives.
     fn serve(&self) {
         let (mut last, mut looks) = (u64::MAX, 0);
         while !self.leaving.load(Ordering::Relaxed) {
@@ -100,7 +102,7 @@ impl Shared {
     }
 }
 
-/// What `look` finds in the end.
+/// Repeats `look` until it finds something, and returns that.
 fn watch<T>(look: impl Fn() -> Option<T>) -> T {
     let mut looks = 0;
     loop {
@@ -115,7 +117,7 @@ fn watch<T>(look: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// A lock that is held for a few instructions, without sleeping for it. None if another member panicked while it held
+/// A lock that is held for a few instructions, without sleeping for it. `None` if another member panicked while it held
 /// it: the panic is passed on, and the others stop there.
 fn lock_awake<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     watch(|| match mutex.try_lock() {
@@ -125,7 +127,7 @@ fn lock_awake<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     })
 }
 
-/// Ends a round, whether the giver returns or panics: none may join any more, and those who have are waited for.
+/// Ends a round, whether its giver returns or panics: no helper may join any more, and those who have are waited for.
 struct Closing<'a>(&'a Shared);
 
 impl Drop for Closing<'_> {
@@ -152,7 +154,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// A team of `members`, the caller among them, or of as many as the system can start.
+    /// A team of `members` threads including the caller's, or of as many as the system can start.
     pub fn new(members: usize) -> Self {
         let mut team = Self::alone();
         let start = |number| {
@@ -180,7 +182,7 @@ impl Team {
         1 + self.helpers.len()
     }
 
-    /// Wakes the helpers that sleep, and keeps them awake until the result is dropped. Work is done without this call
+    /// Wakes the helpers that sleep, and keeps them awake until the result is dropped. Without this call work is done,
     /// too, but by the caller alone.
     pub fn wake(&self) -> Awake<'_> {
         self.shared.busy.store(true, Ordering::SeqCst);
@@ -190,9 +192,10 @@ impl Team {
         Awake(&self.shared)
     }
 
-    /// Does `work` for each of `items`, by whoever is free. Returns when all is done; a panic of a helper goes on here.
+    /// Does `work` for each of `items`, each by whichever member is free. Returns when all is done; a panic of a helper
+    /// continues here.
     ///
-    /// Where somebody gives out work already, as inside `work`, the caller does all of it.
+    /// If some thread gives out work already, as inside of `work`, the caller does all of it.
     pub fn each<I>(&self, mut items: I, work: impl Fn(I::Item) + Sync)
     where
         I: DoubleEndedIterator + ExactSizeIterator + Send,
@@ -201,13 +204,13 @@ impl Team {
         if self.helpers.is_empty() || self.shared.taken.swap(true, Ordering::Acquire) {
             return items.for_each(work);
         }
-        // Each lock is a line of the cache that goes from core to core, which takes as long as some items: the giver
-        // has its first item without one, and whoever finds nothing left does not ask.
+        // Each lock is a cache line that goes from core to core, which takes as long as some items: so the giver gets
+        // its first item without a lock, and a member that sees that nothing is left does not take it.
         let first = Mutex::new(items.next());
         let left = AtomicUsize::new(items.len());
         let items = Mutex::new(items);
-        // From both ends: of layers that follow each other a thread makes the same part, and finds much of its input in
-        // its own cache.
+        // Items are taken from both ends: in successive layers a thread then makes the same part, and finds much of its
+        // input in its own cache.
         let next = |member| {
             if left.load(Ordering::Relaxed) == 0 {
                 return None;
@@ -232,7 +235,7 @@ impl Team {
         });
     }
 
-    /// One round, of `work` by all members. `taken` is set, so that there is no other.
+    /// One round of `work` by all members. `taken` is set, so that there is no other round.
     fn together(&self, work: impl Fn(Member) + Sync) {
         let shared = &*self.shared;
         let panic = Mutex::new(None);
@@ -265,7 +268,7 @@ impl Drop for Team {
     }
 }
 
-/// Does `work` for each of `items`: by a team where there is one.
+/// Does `work` for each of `items`, with a team if there is one.
 pub(super) fn each<I>(team: Option<&Team>, items: I, work: impl Fn(I::Item) + Sync)
 where
     I: DoubleEndedIterator + ExactSizeIterator + Send,

@@ -1,12 +1,12 @@
 //! A 3×3 convolution of a board by Winograd's F(4×4, 3×3): `kernels/winograd.cl` has the definitions.
 //!
-//! A chessboard has four tiles; of other boards some may be partly outside. Each is taken to 36 points; at each point
-//! the convolution is a product of a matrix of tiles by input channels with one of input by output channels. That takes
-//! a quarter of the products of the definition.
+//! A chessboard has four tiles; on other boards some tiles may be partly outside. Each tile is transformed into 36
+//! points; at each point the convolution is a product of a matrix of tiles by input channels with one of input by
+//! output channels. That takes a quarter of the products of the definition.
 //!
-//! Points are made of eight channels at a time, which lie side by side in a vector, squares of eight output channels
-//! likewise. Planes have their squares side by side, so that each block of eight channels is transposed on its way in
-//! and out.
+//! Points are computed for eight channels at a time, which are side by side in a vector, and squares for eight output
+//! channels likewise. Planes have their squares side by side, so that each block of eight channels is transposed on its
+//! way in and out.
 
 use super::arith::{Arith, Form, Ranks, activate_vector};
 use super::board::{Board, LANES, Lanes};
@@ -15,7 +15,7 @@ use super::plan::GROUP;
 use super::product::{Block, COLUMNS, Left, Product, Sink, make_all, side_by_side, tile};
 use crate::graph::Activation;
 
-/// Squares of a side of a tile, of its input, and points.
+/// The side of a tile in squares; of its input; and the number of points.
 const TILE: usize = 4;
 const SIDE: usize = TILE + 2;
 pub(super) const POINTS: usize = SIDE * SIDE;
@@ -23,25 +23,25 @@ pub(super) const POINTS: usize = SIDE * SIDE;
 /// The most files of a board: a row of tiles is held at once.
 const WIDEST: usize = 3 * LANES;
 
-/// Rows of the matrices that are made at once, if there are several positions: points and products of so many stay in a
-/// near cache from one step to the next, and weights are not read for fewer. Those of a chessboard's [`GROUP`] are
-/// fewer.
+/// How many rows of the matrices are made at once, if there are several positions: with this many, points and products
+/// stay in a near cache from one step to the next, and with fewer it is not worth reading the weights. Those of a
+/// chessboard's [`GROUP`] are fewer.
 const MOST_ROWS: usize = 64;
 
-/// Output channels of a panel.
+/// How many output channels a panel has.
 pub(super) const PANEL: usize = COLUMNS;
 
-/// Whether it is worth it, and possible, on a board.
+/// Whether this form is worth it, and possible, on a board.
 pub(super) fn fits(board: Board) -> bool {
     board.rows >= TILE && (TILE..=WIDEST).contains(&board.files)
 }
 
-/// Tiles of a board: rows of the matrices.
+/// How many tiles a board has: they are the rows of the matrices.
 pub(super) const fn tiles(board: Board) -> usize {
     board.rows.div_ceil(TILE) * board.files.div_ceil(TILE)
 }
 
-/// Positions that go at once.
+/// How many positions are computed at once.
 pub(super) fn together(board: Board) -> usize {
     (MOST_ROWS / tiles(board)).clamp(1, GROUP)
 }
@@ -50,7 +50,7 @@ pub(super) fn together(board: Board) -> usize {
 const A: f32 = std::f32::consts::FRAC_1_SQRT_2;
 const B: f32 = std::f32::consts::SQRT_2;
 
-/// One dimension of a tile's points.
+/// Transforms one dimension of a tile into points.
 #[inline(always)]
 fn to_points<M: Arith>(d: &[M::Vector; SIDE]) -> [M::Vector; SIDE] {
     let even_a = M::scale_add(-2.0, d[2], d[4]);
@@ -67,7 +67,7 @@ fn to_points<M: Arith>(d: &[M::Vector; SIDE]) -> [M::Vector; SIDE] {
     ]
 }
 
-/// One dimension of a tile's squares.
+/// Transforms one dimension of a tile's points back into squares.
 #[inline(always)]
 fn to_squares<M: Arith>(m: &[M::Vector; SIDE]) -> [M::Vector; TILE] {
     let zero = M::splat(0.0);
@@ -85,9 +85,9 @@ fn to_squares<M: Arith>(m: &[M::Vector; SIDE]) -> [M::Vector; TILE] {
 /// Where the points of a position go.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
-    /// Rows of the matrices: as many for each position as it has tiles.
+    /// How many rows the matrices have: for each position as many as it has tiles.
     pub count: usize,
-    /// The position's first.
+    /// The position's first row.
     pub first: usize,
 }
 
@@ -99,7 +99,7 @@ versions! {
 
 #[inline(always)]
 fn points_body<F: Form>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
-    // The same code twice: with the chessboard's numbers as constants, and for any board.
+    // The same code is compiled twice: with the chessboard's numbers as constants, and for any board.
     if board == Board::CHESS {
         points_on::<F, { LANES + 2 }, { LANES + 2 }>(Board::CHESS, planes, rows, v);
     } else {
@@ -107,15 +107,15 @@ fn points_body<F: Form>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32])
     }
 }
 
-/// `FILES`: at least those of all tiles with a border on either side. `RANKS`: those that are held at once, with a
-/// border likewise: of the whole board or a row of tiles.
+/// `FILES` is at least the number of files of all tiles, with a border on either side. `RANKS` is the number of ranks
+/// that are held at once, also with a border: those of the whole board or of a row of tiles.
 #[inline(always)]
 fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
     let (of_point, across) = (rows.count * LANES, board.files.div_ceil(TILE));
     let mut number = rows.first;
     let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
     for first in (0..board.rows).step_by(RANKS - 2) {
-        // The last two are held already: at first as the border.
+        // The last two ranks are held already: at first as the border.
         (squares[0], squares[1]) = (squares[RANKS - 2], squares[RANKS - 1]);
         let held = if first == 0 { 1 } else { 2 };
         for (rank, squares) in (first + held - 1..).zip(&mut squares[held..]) {
@@ -127,7 +127,7 @@ fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, plan
         }
         for tile in 0..(RANKS - 2) / TILE * across {
             let (y, x) = (tile / across * TILE, tile % across * TILE);
-            // By column, then by row.
+            // First by column, then by row.
             let mut lines = [[F::Row::splat(0.0); SIDE]; SIDE];
             for j in 0..SIDE {
                 let column = [0, 1, 2, 3, 4, 5].map(|i| squares[y + i][x + j]);
@@ -178,12 +178,12 @@ fn multiply_body<F: Form>(v: &[f32], weights: &[Block], rows: usize, m: &mut [Bl
     }
 }
 
-/// The products of one point.
+/// The products at one point.
 struct Point<'a> {
     point: usize,
     v: &'a [f32],
     weights: &'a [Block],
-    /// Input channels, whole blocks.
+    /// The number of input channels, in whole blocks.
     inputs: usize,
     rows: usize,
     m: &'a mut [Block],
@@ -203,7 +203,7 @@ impl Product for Point<'_> {
     }
 }
 
-/// Rows of one point's products, each block of which is a panel's.
+/// Rows of one point's products, in which each block belongs to a panel.
 struct InPanels<'a> {
     products: &'a mut [Block],
     of_panel: usize,
@@ -226,12 +226,12 @@ impl Sink for InPanels<'_> {
     }
 }
 
-/// A point of some tiles, a row each, in all channels.
+/// One point of some tiles, with a row for each tile, in all channels.
 struct Tiles<'a> {
     v: &'a [f32],
-    /// Numbers of a block of channels.
+    /// How many numbers a block of channels has.
     block: usize,
-    /// Of the first row in each.
+    /// The place of the first row in each block.
     at: usize,
 }
 
@@ -263,7 +263,7 @@ impl<const ROWS: usize> Left<ROWS> for Tiles<'_> {
 }
 
 versions! {
-    /// Makes the planes of one panel of a position, `[channels of the panel][plane]`, of its products
+    /// Computes the planes of one panel of a position, `[channels of the panel][plane]`, from its products
     /// `[POINTS][rows][PANEL]`.
     squares = squares_body(
         board: Board,
@@ -278,7 +278,7 @@ versions! {
 /// What comes after the sums.
 #[derive(Clone, Copy)]
 pub(super) struct End<'a> {
-    /// The same planes of the value to add.
+    /// The same planes of the value that is added.
     pub residual: Option<&'a [f32]>,
     /// Applied last.
     pub activation: Activation,
@@ -294,7 +294,7 @@ fn squares_body<F: Form>(board: Board, m: &[Block], rows: Rows, bias: &[f32; PAN
     }
 }
 
-/// `FILES`: at least those of all tiles. `RANKS`: those that are held at once.
+/// `FILES` is at least the number of files of all tiles. `RANKS` is the number of ranks that are held at once.
 #[inline(always)]
 fn squares_on<F: Form, const FILES: usize, const RANKS: usize>(
     board: Board,
@@ -336,7 +336,7 @@ fn squares_on<F: Form, const FILES: usize, const RANKS: usize>(
     }
 }
 
-/// Ends a rank of up to eight planes, the channels of each of its files side by side.
+/// Finishes a rank of up to eight planes, given with the channels of each of its files side by side.
 #[inline(always)]
 fn write_rank<R: Ranks, const FILES: usize>(
     board: Board,

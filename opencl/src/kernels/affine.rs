@@ -12,7 +12,7 @@ pub(super) const FAMILY: Family = Family { name: "affine", source: include_str!(
 pub struct Affine<'a> {
     /// What is scaled.
     pub input: &'a Value,
-    /// A vector with a number for each channel.
+    /// A vector with a number for each channel, which is added on each square.
     pub added: Option<&'a Value>,
     /// `[channels]`.
     pub scale: &'a [f32],
@@ -24,17 +24,17 @@ pub struct Affine<'a> {
     pub output: &'a Value,
 }
 
-/// How the output is stored: as the input, so that nothing is brought into another order, unless it has to be plain.
+/// How the output is stored: like the input, so that nothing is reordered, unless it has to be plain.
 pub fn output_layout(input: Layout, plain: bool) -> Layout {
     if plain { Layout::plain(input.shape) } else { input }
 }
 
-/// Words of four bytes that scale and shift take on the device.
+/// How many words of four bytes scale and shift take on the device.
 pub fn weight_words(input: Layout) -> usize {
     2 * padded(input)
 }
 
-/// Channels in whole blocks.
+/// The number of channels in whole blocks.
 fn padded(layout: Layout) -> usize {
     layout.blocks() * layout.block
 }
@@ -42,7 +42,7 @@ fn padded(layout: Layout) -> usize {
 /// Sends scale and shift, and makes the launch.
 ///
 /// # Errors
-/// If a value has a layout that is not expected, or the driver fails.
+/// If a value has an unexpected layout, or if the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, affine: &Affine<'_>) -> Result<Launch, Error> {
     let Affine { input, added, scale, shift, activation, output } = *affine;
     kernels.check(&[input, output])?;

@@ -5,20 +5,20 @@ use crate::device::{Arg, Buffer, Error};
 
 pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
 
-/// Squares of a query, or rows of a smolgen, that an item of the CPU variant takes: `TILE` in attention.cl.
+/// How many squares of a query, or rows of a smolgen, an item of the CPU variant takes: `TILE` in attention.cl.
 const TILE: usize = 4;
-/// Panels of a smolgen that it makes: `PANELS` there.
+/// How many panels of a smolgen an item of the CPU variant makes: `PANELS` in attention.cl.
 const PANELS: usize = 8;
-/// Words of weights that a core's own cache keeps beside what else it works on.
+/// How many words of weights a core's own cache keeps beside what else the core works on.
 const CACHED: usize = 1 << 17;
-/// Items that share a query in the GPU variant, `PARTS` in attention.cl.
+/// How many items share a query in the GPU variant, `PARTS` in attention.cl.
 const GPU_PARTS: usize = 4;
 
-/// Heads that an item of a smolgen makes in the GPU variant: for a few positions, so that there are many items, and for
-/// more, so that a weight is read once for all.
+/// How many heads an item of a smolgen makes in the GPU variant: for a few positions, so that there are many items, and
+/// for more, so that a weight is read once for all.
 const GPU_HEADS: [usize; 2] = [2, 8];
 
-/// Items for each unit of a GPU from which on they are enough.
+/// From this many items for each unit of a GPU on, there are enough of them.
 const ITEMS_OF_UNIT: usize = 512;
 
 /// Attention between the squares of a position, see [`crate::graph::Layer::Attention`]. All values are plain.
@@ -26,7 +26,7 @@ const ITEMS_OF_UNIT: usize = 512;
 pub struct Attention<'a> {
     /// `[channels][squares]`.
     pub query: &'a Value,
-    /// As many.
+    /// A value of the query's shape.
     pub key: &'a Value,
     /// `[channels of the output][squares]`.
     pub value: &'a Value,
@@ -68,7 +68,7 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
     if kernels.variant() == Variant::Cpu {
         return Ok(kernels.by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads)?.by_position());
     }
-    // Half of the local memory, so that two groups of a unit hide each other's waits.
+    // Half of the local memory, so that two groups on a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * squares.next_multiple_of(4) as u64);
     let parts = |lanes: usize| lanes.min(GPU_PARTS);
     let fits = |&lanes: &usize| (lanes / parts(lanes)) as u64 <= most || lanes == 1;
@@ -81,7 +81,8 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
     Ok(Launch::new(kernels, kernel, range, args.len()).together())
 }
 
-/// Products of two squares' channels, see [`crate::graph::Layer::Scores`]: query, key, and where they go, all plain.
+/// Makes the launch for the products of two squares' channels, see [`crate::graph::Layer::Scores`]; query, key and
+/// output are plain.
 ///
 /// # Errors
 /// If the driver fails.
@@ -109,7 +110,7 @@ pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, outp
     }
 }
 
-/// The same map for equal parts of a vector, see [`crate::graph::Layer::Smolgen`]. Values are plain.
+/// The same linear map for equal parts of a vector, see [`crate::graph::Layer::Smolgen`]. Values are plain.
 #[derive(Debug)]
 pub struct Smolgen<'a> {
     /// What is multiplied.
@@ -122,7 +123,7 @@ pub struct Smolgen<'a> {
     pub output: &'a Value,
 }
 
-/// Outputs that lie side by side in a panel of a smolgen's weights.
+/// How many outputs are side by side in a panel of a smolgen's weights.
 fn panel(kernels: &Kernels<'_>, outputs: usize) -> usize {
     match kernels.variant() {
         // `WIDTH` in attention.cl.
@@ -131,7 +132,7 @@ fn panel(kernels: &Kernels<'_>, outputs: usize) -> usize {
     }
 }
 
-/// Words of four bytes that a smolgen's weights for so many outputs take on the device.
+/// How many words of four bytes a smolgen's weights for `outputs` outputs take on the device.
 pub fn smolgen_words(kernels: &Kernels<'_>, weights: usize, outputs: usize) -> usize {
     kernels.stored(packed_len(kernels, weights, outputs))
 }
@@ -180,7 +181,8 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
             let across = outputs.div_ceil(PANELS * panel(kernels, outputs));
             let range = Range { each: heads, whole: TILE, across, local: [1, 1] };
             let launch = Launch::new(kernels, kernel, range, args.len());
-            // What is written is more than the weights: it is to go to neighbouring memory, if they stay in a cache.
+            // More is written than the weights are: if the weights stay in a cache, what is written should go to
+            // neighbouring memory.
             Ok(if weights.len() <= CACHED { launch.by_position() } else { launch }.into())
         }
         Variant::Gpu => {

@@ -9,7 +9,7 @@ use crate::graph::{Activation, Graph, Layer, Shape, ValueId};
 
 pub(super) const FAMILY: Family = Family { name: "conv", source: with_product!("conv.cl") };
 
-/// A convolution with all that is fused into it.
+/// A convolution with everything that is fused into it.
 #[derive(Debug)]
 pub struct Conv<'a> {
     /// What is convolved.
@@ -24,18 +24,18 @@ pub struct Conv<'a> {
     pub residual: Option<&'a Value>,
     /// Applied last.
     pub activation: Activation,
-    /// Where the result goes, another buffer than the input's.
+    /// Where the result goes; a different buffer from the input's.
     pub output: &'a Value,
     /// Whether it multiplies in eight bits, see [`crate::int8`].
     pub int8: bool,
-    /// Its neighbours that are launched together with it.
+    /// Which neighbouring layers are launched together with it.
     pub joins: Joins,
-    /// Squeeze and excitation of its output, where that comes before what joins the next layer; it has residual and
-    /// activation then.
+    /// Squeeze and excitation of its output, if that comes before what joins the next layer; then it has residual and
+    /// activation.
     pub se: Option<Se<'a>>,
 }
 
-/// Whether a convolution's end and the begin of the one that reads it are one launch: Winograd's on a GPU.
+/// Whether the end of a convolution and the beginning of the one that reads it are one launch: Winograd's on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Joins {
     /// With the layer before.
@@ -45,13 +45,13 @@ pub struct Joins {
 }
 
 impl Joins {
-    /// Of layer `at` of a graph.
+    /// The joins of layer `at` of a graph.
     pub fn of(kernels: &Kernels<'_>, graph: &Graph, at: usize) -> Self {
         Self { before: at > 0 && is_joined(kernels, graph, at - 1), next: is_joined(kernels, graph, at) }
     }
 }
 
-/// Layer `at` with the next one.
+/// Whether layer `at` is joined with the next one.
 fn is_joined(kernels: &Kernels<'_>, graph: &Graph, at: usize) -> bool {
     let is_winograd = |at: usize, kernel: usize| is_winograd(kernels, kernel, graph.is_int8(at));
     match graph.layers().get(at..at + 2) {
@@ -66,7 +66,7 @@ fn is_joined(kernels: &Kernels<'_>, graph: &Graph, at: usize) -> bool {
 }
 
 impl Conv<'_> {
-    /// What ends a convolution of any kind: `END_ARGS` in common.cl without the batch.
+    /// The arguments for the end of any convolution: `END_ARGS` in common.cl without the batch.
     pub(super) fn end(&self) -> [Arg<'_>; 8] {
         let (residual, to) = (self.residual.unwrap_or(self.input), self.output.layout);
         [
@@ -88,7 +88,8 @@ impl Conv<'_> {
     }
 }
 
-/// Ranks and files of the board that a kernel runs over; a 1x1 convolution doesn't care how the squares lie.
+/// Ranks and files of the board that a kernel works on; a 1×1 convolution doesn't depend on how the squares are
+/// arranged.
 pub(super) fn board(kernels: &Kernels<'_>, squares: usize, kernel: usize) -> Option<(usize, usize)> {
     kernels.graph.sides(squares).or((kernel == 1).then_some((1, squares)))
 }
@@ -109,15 +110,15 @@ pub fn output_layout(
     if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
 }
 
-/// Whether a convolution is Winograd's, which it is then for every batch, so that an answer does not depend on its
-/// batch; else it is direct.
+/// Whether a convolution is Winograd's. If so it is for every batch, so that an answer does not depend on its batch;
+/// otherwise it is direct.
 fn is_winograd(kernels: &Kernels<'_>, kernel: usize, int8: bool) -> bool {
-    // Winograd's points have more bits than the squares that they are made of: not in eight bits.
-    // And a position by itself has too few tiles for a group.
+    // Winograd's points have more bits than the squares that they are made of: not in eight bits. And a position that
+    // is taken through the network by one group has too few tiles for it.
     kernel == 3 && kernels.tuning.winograd > 0 && !int8 && !kernels.alone()
 }
 
-/// Words of four bytes that the packed weights take on the device.
+/// How many words of four bytes the packed weights take on the device.
 pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> usize {
     if pointwise::takes(kernels, input, kernel, int8) {
         return pointwise::weight_words(kernels, input, channels);
@@ -133,7 +134,7 @@ pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kerne
     }
 }
 
-/// Output channels, filled up to whole panels.
+/// The number of output channels, filled up to whole panels.
 fn padded(kernels: &Kernels<'_>, channels: usize) -> usize {
     channels.next_multiple_of(match kernels.variant() {
         Variant::Cpu => kernels.tuning.vector,
@@ -141,7 +142,7 @@ fn padded(kernels: &Kernels<'_>, channels: usize) -> usize {
     })
 }
 
-/// Words of scratch memory that it takes, see [`winograd::Needs`] and `quantise`.
+/// How many words of scratch memory the convolution takes, see [`winograd::Needs`] and `quantise`.
 pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> [usize; 2] {
     match is_winograd(kernels, kernel, int8) {
         _ if int8 => quantise::scratch(kernels, input.shape),
@@ -153,7 +154,7 @@ pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kern
 /// Packs the weights, and makes the launches: direct or Winograd's, as the tuning says.
 ///
 /// # Errors
-/// If the squares are no board or the driver fails.
+/// If the squares are not a board, or if the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     conv.check(kernels)?;
     if conv.int8 {
@@ -173,11 +174,11 @@ struct Operands<'a> {
     input: &'a Buffer,
     layout: Layout,
     weights: &'a Buffer,
-    /// Of the input and of the weights, in eight bits.
+    /// The steps of the input and of the weights, in eight bits.
     steps: Option<[&'a Buffer; 2]>,
 }
 
-/// The direct one.
+/// The direct form.
 fn direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let layout = conv.input.layout;
     let weights = kernels.upload_weights(&pack(kernels, conv, conv.weights, layout))?;
@@ -185,7 +186,7 @@ fn direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     step_direct(kernels, conv, &operands)
 }
 
-/// The direct one in eight bits, behind what rounds its input.
+/// The direct form in eight bits, after a launch that rounds its input.
 fn step_in_whole_numbers(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let quantise::Rounded { launch, layout, numbers, steps } = quantise::launch(kernels, conv.input)?;
     let channels = conv.bias.len();
@@ -257,21 +258,21 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
     }
 }
 
-/// Most graphs have no 5×5 convolution, and need no text for it. The same for all of a graph's convolutions: one text
-/// for all.
+/// The option that adds the text for 5×5 convolutions, which most graphs do not have. It is the same for all of a
+/// graph's convolutions, so that they have one text.
 fn with_five(kernels: &Kernels<'_>) -> &'static str {
     let has_five = kernels.graph.layers().iter().any(|layer| matches!(layer, Layer::Conv { kernel: 5, .. }));
     if has_five { " -DWITH_FIVE=1" } else { "" }
 }
 
-/// `bias`, and zeros up to `padded` numbers.
+/// Sends `bias`, followed by zeros up to `padded` numbers.
 pub(super) fn upload_bias(kernels: &Kernels<'_>, bias: &[f32], padded: usize) -> Result<Buffer, Error> {
     let mut numbers = bias.to_vec();
     numbers.resize(padded, 0.0);
     kernels.session.upload(&numbers)
 }
 
-/// Weights as conv.cl reads them, for an input in this layout.
+/// The weights in the order in which conv.cl reads them, for an input in this layout.
 fn pack<T: Copy + Default>(kernels: &Kernels<'_>, conv: &Conv<'_>, weights: &[T], from: Layout) -> Vec<T> {
     match kernels.variant() {
         Variant::Cpu => pack_rows(conv, weights, from, kernels.tuning.vector),

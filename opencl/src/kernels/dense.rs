@@ -8,9 +8,9 @@ use crate::graph::Activation;
 
 pub(super) const FAMILY: Family = Family { name: "dense", source: include_str!("dense.cl") };
 
-/// Positions of a group in the GPU variant, `ROWS` in dense.cl: for a few of them, and for more.
+/// How many positions a group has in the GPU variant, `ROWS` in dense.cl: for a few positions, and for more.
 const GPU_ROWS: [usize; 2] = [2, 8];
-/// Outputs of a group in the GPU variant, `OUTS` in dense.cl.
+/// How many outputs a group has in the GPU variant, `OUTS` in dense.cl.
 const GPU_OUTS: usize = 4;
 
 /// A fully connected layer.
@@ -33,7 +33,7 @@ pub struct Dense<'a> {
 /// From this many positions on, the kernel that shares weights between four of them is used.
 const SHARE_FROM: usize = 3;
 
-/// Words of four bytes that the packed weights take on the device.
+/// How many words of four bytes the packed weights take on the device.
 pub fn weight_words(kernels: &Kernels<'_>, input: Layout, outputs: usize, int8: bool) -> usize {
     let padded = outputs.next_multiple_of(kernels.block());
     match int8 {
@@ -42,7 +42,7 @@ pub fn weight_words(kernels: &Kernels<'_>, input: Layout, outputs: usize, int8: 
     }
 }
 
-/// Words of scratch memory that it takes, see `quantise`.
+/// How many words of scratch memory the layer takes, see `quantise`.
 pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, int8: bool) -> [usize; 2] {
     if int8 { quantise::scratch(kernels, input.shape) } else { [0; 2] }
 }
@@ -50,10 +50,10 @@ pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, int8: bool) -> [usize
 /// What the kernels read.
 struct Operands<'a> {
     input: &'a Buffer,
-    /// Elements of a position, as the kernels' text counts them.
+    /// How many elements a position has, as the kernels' text counts them.
     len: usize,
     weights: &'a Buffer,
-    /// Of the input and of the weights, in eight bits.
+    /// The steps of the input and of the weights, in eight bits.
     steps: Option<[&'a Buffer; 2]>,
     bias: &'a Buffer,
 }
@@ -96,7 +96,7 @@ fn launches(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_
         Variant::Gpu => {
             let [few, many] = GPU_ROWS;
             let (large, lanes) = launch_groups(kernels, dense, operands, (many, &kernels.lanes()))?;
-            // Other lanes would be other sums: an answer must not depend on its batch.
+            // Another number of lanes would give other sums: an answer must not depend on its batch.
             let (small, _) = launch_groups(kernels, dense, operands, (few, &[lanes]))?;
             Ok(Step::by_batch(vec![small], vec![large], few + 1))
         }
@@ -163,11 +163,11 @@ fn launch_groups(
         Arg::Int(dense.output.layout.stride()),
         Arg::Int(activation_code(dense.activation)),
     ]);
-    // One text for all layers, where they have one.
+    // One text for all layers, if one group takes a position through the whole network.
     let in_fours = !kernels.alone() && operands.steps.is_none() && operands.len.is_multiple_of(4);
     let fours = if in_fours { " -DIN_FOURS" } else { "" };
     let options = |lanes| format!("-DLANES={lanes} -DROWS={rows}{fours} {}", operands.options());
-    // Half of the local memory, so that two groups of a unit hide each other's waits.
+    // Half of the local memory, so that two groups on a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * rows * GPU_OUTS) as u64;
     let parts = if in_fours { operands.len / 4 } else { operands.len };
     let fits =

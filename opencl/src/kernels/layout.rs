@@ -1,16 +1,16 @@
-//! Where an element of a value lies in a buffer.
+//! Where an element of a value is in a buffer.
 
 use crate::graph::Shape;
 
 /// `[block of channels][square][channel in the block]`: `block == 1` is the order of the host, `[channel][square]`.
 ///
-/// The last block may hold channels that the value doesn't have. Weights for them are zero, and what they hold is
+/// The last block may have channels that the value doesn't have. Weights for them are zero, and their content is
 /// finite: zero after every activation but a sigmoid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Channels and squares of one position.
     pub shape: Shape,
-    /// Channels that lie next to each other.
+    /// How many channels are next to each other.
     pub block: usize,
 }
 
@@ -20,12 +20,12 @@ impl Layout {
         Self { shape, block: 1 }
     }
 
-    /// In blocks of so many channels, the last one filled up.
+    /// In blocks of `block` channels, the last one filled up.
     pub fn blocked(shape: Shape, block: usize) -> Self {
         Self { shape, block }
     }
 
-    /// Number of blocks.
+    /// How many blocks there are.
     pub fn blocks(self) -> usize {
         self.shape.channels.div_ceil(self.block)
     }
@@ -35,22 +35,22 @@ impl Layout {
         self.blocks() * self.block * self.shape.squares
     }
 
-    /// Place of an element.
+    /// The place of an element.
     pub fn at(self, channel: usize, square: usize) -> usize {
         (channel / self.block * self.shape.squares + square) * self.block + channel % self.block
     }
 
-    /// Place of an element that is counted channel-major, as in a [`crate::graph::Layer::Gather`].
+    /// The place of an element that is counted channel-major, as in a [`crate::graph::Layer::Gather`].
     pub fn at_index(self, index: usize) -> usize {
         self.at(index / self.shape.squares, index % self.shape.squares)
     }
 
-    /// Puts one position in the order of the host into this layout; padding stays as it is.
+    /// Reorders one position from the order of the host into this layout; padding stays as it is.
     pub fn pack(self, plain: &[f32], stored: &mut [f32]) {
         plain.iter().enumerate().for_each(|(i, x)| stored[self.at_index(i)] = *x);
     }
 
-    /// Brings `stored`, whole positions in this layout, into the order of the host.
+    /// Reorders `stored`, which is a whole number of positions in this layout, into the order of the host.
     pub fn unpack(self, stored: &[f32], plain: &mut Vec<f32>) {
         plain.clear();
         if self.block == 1 {

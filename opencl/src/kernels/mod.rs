@@ -1,9 +1,9 @@
-//! Our kernels: one `.cl` file a family, beside it the launcher of the same name.
+//! Our kernels: one `.cl` file for each family, and beside it the launcher with the same name.
 //!
 //! Each `.cl` file states at its top what it computes, how its operands are laid out and how much local memory it
 //! takes. A launcher packs the weights for that layout, sets the arguments once, and knows how the range follows from
-//! the batch. There are two variants of what is worth it, see [`Variant`], and [`Tuning`] has the rest of what a device
-//! can differ in. Those for a GPU are tested on PoCL; of GPUs an NVIDIA H200 has run them, and its speed is in
+//! the batch. Kernels for which it is worthwhile have two variants, see [`Variant`]; [`Tuning`] has everything else in
+//! which devices differ. Those for a GPU are tested on PoCL; of GPUs an NVIDIA H200 has run them, and its speed is in
 //! BENCHMARKS.md.
 
 pub mod affine;
@@ -33,7 +33,7 @@ use std::fmt;
 use std::str::FromStr;
 pub use tuning::Tuning;
 
-/// Which text of a kernel is run.
+/// Which variant of the kernels' text is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// Registers only, groups of one work item, channels in blocks of a vector: for OpenCL on a host's cores.
@@ -43,7 +43,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What a kind of device is given unless the user says otherwise.
+    /// The variant for a kind of device, unless the user says otherwise.
     pub fn of(kind: Kind) -> Self {
         match kind {
             Kind::Cpu => Variant::Cpu,
@@ -52,20 +52,21 @@ impl Variant {
     }
 }
 
-/// How numbers are stored on the device. Sums are single precision in either case.
+/// How numbers are stored on the device. Sums are in single precision in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// Everything in single precision.
     #[default]
     Fp32,
-    /// The weights of convolutions, dense layers and smolgens in half precision: half the memory, half of what is read.
+    /// The weights of convolutions, dense layers and smolgens in half precision: they take half the memory, and half as
+    /// much is read.
     Fp16,
-    /// Single precision, but for the layers that the graph has in eight bits, see [`crate::int8`].
+    /// Single precision, except for the layers that the graph has in eight bits, see [`crate::int8`].
     Int8,
 }
 
 impl Precision {
-    /// How far an output may be from the host's, as a share of its largest number where that is above one: see
+    /// How far an output may be from the host's, as a share of its largest number if that is above one: see
     /// [`crate::host::error`].
     pub fn bound(self) -> f32 {
         match self {
@@ -113,11 +114,11 @@ impl FromStr for Variant {
 pub struct Value {
     /// How one position is stored.
     pub layout: Layout,
-    /// Holds the largest batch.
+    /// The buffer, which has room for the largest batch.
     pub buffer: Buffer,
 }
 
-/// Makes kernels for one session: knows the tuning and keeps the compiled programs.
+/// Makes kernels for one session: it knows the tuning and keeps the compiled programs.
 #[derive(Debug)]
 pub struct Kernels<'a> {
     session: &'a Session,
@@ -127,14 +128,14 @@ pub struct Kernels<'a> {
     max_batch: usize,
     /// See `ACTS` in common.cl.
     activations: u32,
-    /// Most channels that a convolution of the graph makes.
+    /// The largest number of channels that a convolution of the graph makes.
     widest: usize,
     programs: Vec<(String, Program)>,
     scratch: Option<[Buffer; 2]>,
 }
 
 impl<'a> Kernels<'a> {
-    /// For batches of at most `max_batch` positions of a graph.
+    /// The kernels for batches of at most `max_batch` positions of a graph.
     pub fn new(session: &'a Session, graph: &'a Graph, tuning: Tuning, precision: Precision, max_batch: usize) -> Self {
         let activations = activations(graph).fold(0, |acts, activation| acts | 1 << activation_code(activation));
         let widest = graph.layers().iter().map(|layer| match layer {
@@ -146,22 +147,22 @@ impl<'a> Kernels<'a> {
         Self { session, graph, tuning, precision, max_batch, activations, widest, programs, scratch }
     }
 
-    /// The session for which they are made.
+    /// The session for which the kernels are made.
     pub fn session(&self) -> &'a Session {
         self.session
     }
 
-    /// Positions in the largest batch.
+    /// How many positions the largest batch has.
     pub fn max_batch(&self) -> usize {
         self.max_batch
     }
 
-    /// Which text is run.
+    /// Which variant of the text is run.
     pub fn variant(&self) -> Variant {
         self.tuning.variant
     }
 
-    /// Floats of the vectors of a span, where nothing speaks for a smaller one: `FULL_SPAN` in common.cl.
+    /// How many floats the vectors of a span have, if nothing requires a smaller one: `FULL_SPAN` in common.cl.
     fn full_span(&self) -> usize {
         match self.tuning.vector {
             16 => 4 * 16,
@@ -169,12 +170,12 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// What the kernels' texts leave open.
+    /// The choices that the kernels' texts leave open.
     pub fn tuning(&self) -> Tuning {
         self.tuning
     }
 
-    /// Channels of a block in what a convolution makes.
+    /// How many channels a block has in the output of a convolution.
     pub fn block(&self) -> usize {
         match self.tuning.variant {
             Variant::Cpu => self.tuning.vector,
@@ -182,7 +183,7 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// Makes the memory that layers lend each other, at least so many floats in each of two buffers.
+    /// Makes the scratch memory that layers share: two buffers of at least `floats` floats each.
     ///
     /// # Errors
     /// If the driver has no room.
@@ -191,7 +192,7 @@ impl<'a> Kernels<'a> {
         Ok(())
     }
 
-    /// That memory, if it is large enough.
+    /// The scratch memory, if it is large enough.
     fn scratch(&self, floats: [usize; 2]) -> Result<[Buffer; 2], Error> {
         match &self.scratch {
             Some(buffers) if buffers.iter().zip(floats).all(|(buffer, needed)| buffer.len() >= needed) => {
@@ -206,12 +207,12 @@ impl<'a> Kernels<'a> {
         self.tuning.variant == Variant::Gpu && self.tuning.network > 0
     }
 
-    /// Sizes of groups that run over elements in the GPU variant, the largest first.
+    /// Sizes of groups that work on elements in the GPU variant, the largest first.
     fn lanes(&self) -> Vec<usize> {
         if self.alone() { vec![ALONE_ITEMS] } else { halves(self.tuning.lanes) }
     }
 
-    /// The same where a group has work for so many items at most.
+    /// Like [`Kernels::lanes`], if a group has work for at most `elements` items.
     fn lanes_for(&self, elements: usize) -> Vec<usize> {
         let fits = |&lanes: &usize| self.alone() || lanes <= elements.next_power_of_two();
         self.lanes().into_iter().filter(fits).collect()
@@ -227,7 +228,7 @@ impl<'a> Kernels<'a> {
             Precision::Fp32 | Precision::Int8 => "",
             Precision::Fp16 => " -DWEIGHTS_FP16",
         };
-        // For `Step::check_outputs`.
+        // This is for `Step::check_outputs`.
         let info = if cfg!(test) { " -cl-kernel-arg-info" } else { "" };
         let variant = match self.tuning.variant {
             Variant::Cpu => format!("-DVARIANT_CPU -DVEC={}", self.tuning.vector),
@@ -236,7 +237,7 @@ impl<'a> Kernels<'a> {
         format!("-cl-mad-enable {variant} -DACTS={}{weights}{info}", self.activations)
     }
 
-    /// Words of four bytes that so many packed weights take.
+    /// How many words of four bytes `weights` packed weights take.
     fn stored(&self, weights: usize) -> usize {
         match self.precision {
             Precision::Fp32 | Precision::Int8 => weights,
@@ -261,12 +262,12 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// A kernel of `family`, compiled with `options` if it wasn't yet.
+    /// A kernel of `family`, compiled with `options` unless it was already.
     fn kernel(&mut self, family: Family, options: &str, name: &str, args: &[Arg<'_>]) -> Result<Compiled, Error> {
         let key = format!("{} {} {options}", family.name, self.options());
         if !self.programs.iter().any(|(k, _)| *k == key) {
             let source = format!("{COMMON}\n{}", family.source);
-            // Some drivers' parsers stumble over a blank at the end.
+            // Some drivers' parsers fail on a blank at the end.
             let options = format!("{} {options}", self.options());
             let options = options.trim();
             let program = self.session.program(family.name, &source, options)?;
@@ -281,10 +282,10 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// A kernel whose groups have as many items as the device takes for it, tried from the front of `sizes`.
+    /// A kernel whose groups have as many items as the device allows for it, tried from the front of `sizes`.
     ///
-    /// A limit is known only after the kernel was compiled, and the kernel is compiled for its size. A compiler that
-    /// has not enough registers or local memory for one size may have enough for a smaller one.
+    /// The limit is known only after the kernel was compiled, and the kernel is compiled for its size. A compiler that
+    /// lacks registers or local memory for one size may have enough for a smaller one.
     fn kernel_in_groups(
         &mut self,
         family: Family,
@@ -303,7 +304,7 @@ impl<'a> Kernels<'a> {
             let kernel = match self.kernel(family, &options(size), name, args) {
                 Ok(kernel) => kernel,
                 Err(error) => {
-                    // The largest size says most of what is wrong with all.
+                    // The error for the largest size says most about what is wrong with all.
                     refused.get_or_insert(error);
                     continue;
                 }
@@ -322,13 +323,14 @@ impl<'a> Kernels<'a> {
         }))
     }
 
-    /// Why a launcher finds no size of groups worth trying.
+    /// The error if a launcher finds no size of groups worth trying.
     fn no_size(&self) -> String {
         let Device { local_memory, max_items: [_, along], .. } = self.session.device();
         format!("no size of groups fits {local_memory} bytes of local memory and {along} items along dimension 1")
     }
 
-    /// Those sizes that a group may have along dimension 1, where some devices that are CPUs take one item only.
+    /// Those of the sizes that a group may have along dimension 1: some devices that are CPUs allow only one item
+    /// there.
     fn along_second(&self, sizes: Vec<usize>) -> Vec<usize> {
         let most = self.session.device().max_items[1].max(1);
         sizes.into_iter().filter(|&size| size <= most).collect()
@@ -343,7 +345,7 @@ impl<'a> Kernels<'a> {
         args: &[Arg<'_>],
         elements: usize,
     ) -> Result<Launch, Error> {
-        // There is little to do for an item: on a CPU a group is a loop.
+        // An item has little to do: on a CPU a group is a loop.
         let sizes = match self.tuning.variant {
             Variant::Cpu => halves(64),
             Variant::Gpu => self.lanes_for(elements),
@@ -373,7 +375,7 @@ impl<'a> Kernels<'a> {
         Error::Unfit { device: self.session.device().name.clone(), what }
     }
 
-    /// The values a kernel reads or writes must hold the largest batch.
+    /// Checks that the values which a kernel reads or writes have room for the largest batch.
     fn check(&self, values: &[&Value]) -> Result<(), Error> {
         for value in values {
             let needed = value.layout.stride() * self.max_batch;
@@ -386,7 +388,7 @@ impl<'a> Kernels<'a> {
         Ok(())
     }
 
-    /// The same for values that a kernel knows in the order of the host only.
+    /// Like [`Kernels::check`], for values that the kernel knows only in the order of the host.
     fn check_plain(&self, values: &[&Value]) -> Result<(), Error> {
         if let Some(value) = values.iter().find(|value| value.layout.block != 1) {
             return Err(self.unfit(format!("a plain value needed, got blocks of {}", value.layout.block)));
@@ -395,7 +397,7 @@ impl<'a> Kernels<'a> {
     }
 }
 
-/// What activations there are: the kernels' text has no others, which makes it several times shorter.
+/// Which activations the graph has: the kernels' texts contain no others, which makes them several times shorter.
 fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
     graph.layers().iter().filter_map(|layer| match layer {
         Layer::Conv { activation, .. } | Layer::Dense { activation, .. } | Layer::Affine { activation, .. } => {
@@ -405,21 +407,21 @@ fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
     })
 }
 
-/// Items of a group that takes a position through the whole network: those of a product's group for a chessboard, four
-/// squares each.
+/// How many items a group has that takes a position through the whole network: those of a product's group for a
+/// chessboard, with four squares each.
 const ALONE_ITEMS: usize = 256;
 
-/// A power of two and all smaller ones: a device that takes no group of that size may take a smaller one.
+/// A power of two and all smaller ones: a device that refuses groups of one size may accept a smaller one.
 fn halves(most: usize) -> Vec<usize> {
     std::iter::successors(Some(most), |size| Some(size / 2)).take_while(|&size| size > 0).collect()
 }
 
-/// A kernel, and of what text it was made.
+/// A compiled kernel, and the text that it was made from.
 #[derive(Debug)]
 struct Compiled {
     kernel: Kernel,
     family: Family,
-    /// Besides those of [`Kernels::options`].
+    /// The options beside those of [`Kernels::options`].
     options: String,
 }
 
@@ -449,7 +451,7 @@ const FAMILIES: [Family; 15] = [
     winograd::FAMILY,
 ];
 
-/// A number for the texts of all kernels: what was measured with other texts says nothing of these.
+/// A hash of the texts of all kernels: what was measured with other texts does not hold for these.
 pub fn version() -> u64 {
     let mut hash = Fnv::default();
     hash.add(COMMON.as_bytes());
@@ -458,10 +460,10 @@ pub fn version() -> u64 {
     hash.finish()
 }
 
-/// Stands before the text of every family.
+/// Put before the text of every family.
 const COMMON: &str = include_str!("common.cl");
 
-/// One run of a kernel in a batch's chain.
+/// One run of a kernel in the chain of a batch.
 #[derive(Debug)]
 pub struct Launch {
     compiled: Compiled,
@@ -471,40 +473,40 @@ pub struct Launch {
     /// See [`Launch::together`].
     together: bool,
     max_batch: usize,
-    /// Place of the argument `batch`, and what it is set to.
+    /// Index of the argument `batch`, and the value that it was set to.
     batch_arg: usize,
     batch: usize,
 }
 
-/// What a layer enqueues: other launches for large batches than for small ones, where that is faster.
+/// What a layer enqueues: for large batches other launches than for small ones, if that is faster.
 #[derive(Debug)]
 pub struct Step {
-    /// For every batch, before the others.
+    /// Launches that come first, in batches of any size.
     first: Vec<Launch>,
     small: Vec<Launch>,
     large: Vec<Launch>,
-    /// The smallest of the large batches.
+    /// The smallest batch that counts as large.
     large_from: usize,
 }
 
 impl Step {
-    /// The same for every batch.
+    /// A step with the same launches for every batch.
     pub fn new(launches: Vec<Launch>) -> Self {
         Self { first: launches, small: Vec::new(), large: Vec::new(), large_from: usize::MAX }
     }
 
-    /// `large` for batches of `from` positions and more.
+    /// A step with the launches `large` for batches of `from` positions and more, and `small` for others.
     pub fn by_batch(small: Vec<Launch>, large: Vec<Launch>, from: usize) -> Self {
         Self { first: Vec::new(), small, large, large_from: from }
     }
 
-    /// The same behind another launch.
+    /// The same step after another launch.
     fn behind(mut self, launch: Launch) -> Self {
         self.first.insert(0, launch);
         self
     }
 
-    /// The launches for a batch.
+    /// The launches for a batch of `batch` positions.
     fn launches(&mut self, batch: usize) -> impl Iterator<Item = &mut Launch> {
         let rest = if batch < self.large_from { &mut self.small } else { &mut self.large };
         self.first.iter_mut().chain(rest)
@@ -515,8 +517,8 @@ impl Step {
         self.first.iter_mut().chain(&mut self.small).chain(&mut self.large)
     }
 
-    /// Panics if a kernel's text says that it writes to other arguments than its launcher; gives back how many it says
-    /// it of.
+    /// Panics if a kernel's text says that it writes to other arguments than its launcher says; returns for how many
+    /// arguments the text says so.
     #[cfg(test)]
     pub fn check_outputs(&mut self, session: &Session) -> usize {
         let mut known = 0;
@@ -533,7 +535,7 @@ impl Step {
         known
     }
 
-    /// How many launches a batch takes.
+    /// How many launches a batch of `batch` positions takes.
     pub fn count(&mut self, batch: usize) -> usize {
         self.launches(batch).count()
     }
@@ -551,7 +553,7 @@ impl Step {
     /// See [`Launch::enqueue`].
     ///
     /// # Errors
-    /// As there.
+    /// Like [`Launch::enqueue`].
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
         self.launches(batch).try_for_each(|launch| launch.enqueue(session, batch))
     }
@@ -577,18 +579,19 @@ impl Launch {
         Self { compiled, range, by_position: false, together: false, max_batch: kernels.max_batch, batch_arg, batch: 0 }
     }
 
-    /// For the order of items in [`network`]: all of a position, or what a group takes of the batch, follow each other,
-    /// for they read or write neighbouring memory. Otherwise those of all positions do that read the same weights.
+    /// For [`network`]: sets the order of items so that all items of a position (or of a group's part of the batch)
+    /// follow each other, because they read or write neighbouring memory. Without this, the items of all positions that
+    /// read the same weights follow each other.
     fn by_position(self) -> Self {
         Self { by_position: true, ..self }
     }
 
-    /// For [`network`]: the items of a group work together.
+    /// For [`network`]: says that the items of a group work together.
     fn together(self) -> Self {
         Self { together: true, ..self }
     }
 
-    /// The kernel's arguments without the batch, which comes last.
+    /// The kernel's arguments, except for the batch, which comes last.
     fn own_args(&self) -> &[Argument] {
         let args = self.compiled.kernel.args();
         &args[..self.batch_arg.min(args.len())]
@@ -600,10 +603,10 @@ impl Launch {
         Ok(Self { compiled, batch: 0, ..*self })
     }
 
-    /// Puts this run for `batch` positions behind all that was enqueued before.
+    /// Enqueues this run for `batch` positions, after everything that was enqueued before.
     ///
     /// # Errors
-    /// If the batch is bigger than what the buffers were made for, or the driver refuses.
+    /// If the batch is larger than what the buffers were made for, or if the driver refuses.
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
         check_batch(session, batch, self.max_batch)?;
         if self.batch != batch {
@@ -628,7 +631,7 @@ fn check_batch(session: &Session, batch: usize, most: usize) -> Result<(), Error
     }
 }
 
-/// The number by which common.cl knows an activation. A softmax is not among them: it has a kernel of its own.
+/// The number of an activation in common.cl. There is none for a softmax, which has a kernel of its own.
 fn activation_code(activation: Activation) -> usize {
     match activation {
         Activation::None | Activation::Softmax => 0,

@@ -1,4 +1,5 @@
-//! Launches `network.cl` and `position.cl`: all launches of a chain as one, on the cores of a host and on a GPU.
+//! Launches `network.cl` and `position.cl`: all launches of a chain as a single one, on the cores of a host or on a
+//! GPU.
 
 use super::{ALONE_ITEMS, COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, check_batch};
 use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Session};
@@ -8,17 +9,18 @@ use std::fmt::Write as _;
 pub(super) const FAMILY: Family = Family { name: "network", source: include_str!("network.cl") };
 pub(super) const OF_POSITIONS: Family = Family { name: "position", source: include_str!("position.cl") };
 
-/// Numbers of a row of the table, `ROW` in network.cl: [`HEAD`], and as many arguments as a kernel may have.
+/// How many numbers a row of the table has, `ROW` in network.cl: [`HEAD`], and as many arguments as a kernel may have.
 const ROW: usize = 32;
-/// What the first numbers of a row are, by the names that network.cl and position.cl have for their places.
+/// The meaning of the first numbers of a row, by the names that network.cl and position.cl have for their places.
 const NAMES: [&str; 7] = ["KIND", "FROM", "UNTIL", "EACH", "WHOLE", "ACROSS", "WAITS"];
-/// Numbers before the arguments: those, and one to spare.
+/// How many numbers come before the arguments: those of [`NAMES`], and one to spare.
 const HEAD: usize = 8;
 const _: () = assert!(NAMES.len() <= HEAD && HEAD < ROW);
-/// Numbers of a row's state for a group, `STATE` in network.cl: its counters have a line of a cache to themselves.
+/// How many numbers a row's state takes for a group, `STATE` in network.cl: its counters have a cache line to
+/// themselves.
 const STATE: usize = 16;
 
-/// A chain of launches as one.
+/// A chain of launches as a single launch.
 #[derive(Debug)]
 pub struct Network {
     kernel: Kernel,
@@ -34,27 +36,27 @@ enum Form {
     Positions,
 }
 
-/// What groups on the cores of a host share the work by.
+/// How groups on the cores of a host share the work.
 #[derive(Debug)]
 struct Cores {
-    /// Items taken and done, by half, row and group.
+    /// Counters of items that were taken and done, by half, row and group.
     state: Buffer,
-    /// The half that the next piece counts in; the one before left it all zeros.
+    /// The half in which the next piece counts; the piece before has left it all zeros.
     half: usize,
-    /// See [`groups`].
+    /// The number of groups, see [`groups`].
     groups: usize,
-    /// Whether that is so: not after a batch that failed.
+    /// Whether that half is all zeros: it is not after a batch that failed.
     is_clean: bool,
 }
 
-/// Places of the arguments `state`, `half_of_state` and `batch` of network.cl, and of `batch` of position.cl.
+/// Indices of the arguments `state`, `half_of_state` and `batch` of network.cl, and of `batch` of position.cl.
 #[cfg(test)]
 const STATE_ARG: usize = 4;
 const HALF_ARG: usize = 5;
 const BATCH_ARG: usize = 6;
 const POSITIONS_BATCH_ARG: usize = 4;
 
-/// A launch, and for which batches it is made.
+/// A launch, and the batches for which it is made.
 struct Row<'a> {
     launch: &'a Launch,
     from: usize,
@@ -62,16 +64,16 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether some batch has both.
+    /// Whether some batch has both rows.
     fn may_meet(&self, other: &Self) -> bool {
         self.from < other.until && other.from < self.until
     }
 }
 
 impl Network {
-    /// The launches of `steps` as one, and where its memory is: all of theirs, brought together. The steps read and
-    /// write where they did until [`move_steps`]. `None` where the kernels don't fit together, or the device is not
-    /// known to run them so or has no room to bring their memory together.
+    /// The launches of `steps` as a single launch, and its memory: all of theirs, combined. Until [`move_steps`] is
+    /// called, the steps read and write their old buffers. `None` if the kernels don't fit together, if the device is
+    /// not known to run them in this way, or if it has no room to combine their memory.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -107,7 +109,7 @@ impl Network {
         Ok(Some((Self { kernel, form, max_batch }, arenas)))
     }
 
-    /// The same for another session.
+    /// The same launch for another session.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -122,7 +124,7 @@ impl Network {
         Ok(Self { kernel, form, max_batch: self.max_batch })
     }
 
-    /// Before a batch, of which any number of pieces are enqueued.
+    /// Prepares for a batch, of which any number of pieces can then be enqueued.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -131,16 +133,16 @@ impl Network {
             if !*is_clean {
                 session.write(state, &vec![0u32; state.len()])?;
             }
-            // Until it is done.
+            // This holds until the batch is done.
             *is_clean = false;
         }
         Ok(())
     }
 
-    /// Puts a piece of a batch behind all that was enqueued before.
+    /// Enqueues a piece of a batch, after everything that was enqueued before.
     ///
     /// # Errors
-    /// If it is bigger than what the steps were made for, or the driver refuses.
+    /// If the piece is larger than what the steps were made for, or if the driver refuses.
     pub fn enqueue(&mut self, session: &Session, batch: usize) -> Result<(), Error> {
         check_batch(session, batch, self.max_batch)?;
         let kernel = &mut self.kernel;
@@ -161,7 +163,7 @@ impl Network {
         unsafe { session.run(kernel, global, local) }
     }
 
-    /// In other groups than one for each core, of which a test's machine has few.
+    /// Sets another number of groups than one for each core, because a test's machine has few cores.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -173,7 +175,7 @@ impl Network {
         session.set_arg(&mut self.kernel, STATE_ARG, Arg::Output(state))
     }
 
-    /// The batch that was enqueued is done, and nothing failed.
+    /// Records that the enqueued batch is done, and that nothing failed.
     pub fn done(&mut self) {
         if let Form::Cores(cores) = &mut self.form {
             cores.is_clean = true;
@@ -181,7 +183,7 @@ impl Network {
     }
 }
 
-/// Has all steps read and write where the arenas say that their buffers are now.
+/// Makes all steps read and write where the arenas say that their buffers are now.
 ///
 /// # Errors
 /// If the driver refuses.
@@ -190,8 +192,8 @@ pub fn move_steps(session: &Session, arenas: &Arenas, steps: &mut [Vec<Step>]) -
     launches.try_for_each(|launch| arenas.move_args(session, &mut launch.compiled.kernel))
 }
 
-/// Whether groups that wait for each other's items come to an end on a device. Mesa's llvmpipe, for one, leaves a loop
-/// after 65,535 turns, whatever its condition says. Oclgrind runs one group after the other, as it is used here.
+/// Whether groups that wait for each other's items finish on a device. Mesa's llvmpipe, for one, leaves a loop after
+/// 65,535 turns, whatever its condition says. Oclgrind runs one group after the other, as it is used here.
 fn runs_groups_together(device: &Device) -> bool {
     match device.platform.as_str() {
         "Portable Computing Language" => device.kind == Kind::Cpu,
@@ -199,8 +201,8 @@ fn runs_groups_together(device: &Device) -> bool {
     }
 }
 
-/// As many as the device has cores, but no more than this process may use: a group that waits takes a core's time from
-/// another that works.
+/// The number of groups: as many as the device has cores, but no more than this process may use: a group that waits
+/// takes a core's time from another that works.
 fn groups(device: &Device) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     (device.compute_units as usize).clamp(1, cores)
@@ -223,11 +225,11 @@ struct Case {
 /// How a kernel is called for its items.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Calls {
-    /// One after the other, groups of so many; see [`Launch::by_position`].
+    /// One after the other, in groups of `items`; for `by_position` see [`Launch::by_position`].
     InTurn { items: usize, by_position: bool },
-    /// All of a group at once, see [`Launch::together`].
+    /// All items of a group at once, see [`Launch::together`].
     Together,
-    /// Each by itself, as many at once as a group has.
+    /// Each item by itself, as many at once as a group has.
     AtOnce,
 }
 
@@ -237,17 +239,17 @@ enum Of {
     Weights,
     Values,
     Number,
-    /// From so many fours of the local memory on.
+    /// Local memory, from this many fours on.
     Local(usize),
 }
 
-/// Fours of numbers that so many take.
+/// How many fours of numbers hold `floats` floats.
 fn fours(floats: usize) -> usize {
     floats.div_ceil(4)
 }
 
 impl Case {
-    /// `None` if the kernel has more arguments than a row has room for, or its groups are none that the network has.
+    /// `None` if the kernel has more arguments than a row has room for, or if its groups can't be those of the network.
     fn of(variant: Variant, launch: &Launch) -> Option<Self> {
         let mut local = 0;
         let mut of = |arg: &Argument| match arg {
@@ -264,7 +266,7 @@ impl Case {
         let Range { each, whole, local: [rows, items], .. } = launch.range;
         let (fits, calls) = match variant {
             Variant::Cpu => (rows == 1, Calls::InTurn { items, by_position: launch.by_position }),
-            // What is a group's is one position's.
+            // What a group does belongs to one position.
             Variant::Gpu if launch.together => (each == whole && rows * items == ALONE_ITEMS, Calls::Together),
             Variant::Gpu => (each == whole && rows == 1, Calls::AtOnce),
         };
@@ -293,7 +295,7 @@ impl Case {
         format!(" \\\n    case {kind}: \\\n        {call} \\\n        break;")
     }
 
-    /// Fours of local memory that are its arguments.
+    /// How many fours of local memory its arguments take.
     fn local_fours(launch: &Launch) -> usize {
         let floats = |arg: &Argument| if let Argument::Local(floats) = arg { *floats } else { 0 };
         launch.own_args().iter().map(|arg| fours(floats(arg))).sum()
@@ -304,7 +306,7 @@ fn order(by_position: bool) -> &'static str {
     if by_position { "BY_POSITION" } else { "BY_WEIGHTS" }
 }
 
-/// What stands before network.cl and position.cl: the names of their numbers, and `CASES`.
+/// What comes before network.cl and position.cl: the names of their numbers, and `CASES`.
 fn preamble(cases: &[Case]) -> String {
     let mut text = String::new();
     let places = NAMES.iter().enumerate().map(|(at, name)| (*name, at));
@@ -317,7 +319,7 @@ fn preamble(cases: &[Case]) -> String {
     text
 }
 
-/// What is written here and stands in no file, by the example of a kernel in each form: for [`super::version`].
+/// The text that is generated here and is in no file, shown for one kernel of each form: for [`super::version`].
 pub(super) fn sample() -> String {
     let in_turn = [(1, true), (1, false), (2, true), (2, false)];
     let in_turn = in_turn.map(|(items, by_position)| Calls::InTurn { items, by_position });
@@ -336,10 +338,10 @@ struct Text {
 }
 
 impl Text {
-    /// `None` if a family is needed in two forms, which would give one name to two functions, or in eight bits.
+    /// `None` if a family is needed in two forms, which would give two functions the same name, or in eight bits.
     fn of(kernels: &Kernels<'_>, rows: &[Row<'_>]) -> Option<Self> {
         let variant = kernels.variant();
-        // Of the local memory that is an argument, and of that which a family's text knows.
+        // Local memory that is an argument, and local memory that a family's text declares.
         let mut shared = BTreeSet::from(["1".to_string()]);
         let mut families: BTreeMap<&str, (Family, BTreeMap<&str, &str>)> = BTreeMap::new();
         let (mut cases, mut kinds) = (Vec::<Case>::new(), Vec::new());
@@ -353,7 +355,7 @@ impl Text {
                 }
             }
             if variant == Variant::Gpu && (row.from, row.until) != (0, usize::MAX) {
-                // A group knows its position, and not how many there are.
+                // A group knows its position, but not how many there are.
                 return None;
             }
             let case = Case::of(variant, row.launch)?;
@@ -391,7 +393,7 @@ impl Text {
     }
 }
 
-/// The macros that a text defines: other texts define some of the same names.
+/// The macros that a text defines: they are undefined after it, since other texts define some of the same names.
 fn defined(source: &str) -> impl Iterator<Item = &str> {
     source.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix("#define ")?;
@@ -399,10 +401,10 @@ fn defined(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What network.cl and position.cl read of each row. `None` if a number is more than an `int` holds.
+/// The numbers of each row that network.cl and position.cl read. `None` if a number is more than an `int` holds.
 fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
     let mut table = Vec::with_capacity(rows.len() * ROW);
-    // Rows that may be under way, from here.
+    // The first of the rows that may still be running.
     let mut waited = 0;
     for (at, Row { launch, from, until }) in rows.iter().enumerate() {
         let waits = rows[waited..at].iter().any(|before| before.may_meet(&rows[at]) && conflict(before.launch, launch));
@@ -433,7 +435,7 @@ fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
     Some(table)
 }
 
-/// Whether one writes to what the other reads or writes.
+/// Whether one launch writes to what the other reads or writes.
 fn conflict(a: &Launch, b: &Launch) -> bool {
     let pairs = |x: &Argument, y: &Argument| match (x, y) {
         (Argument::Buffer { buffer, is_output }, Argument::Buffer { buffer: other, is_output: also }) => {

@@ -94,7 +94,7 @@ const MOST_KEPT: usize = 32;
 
 /// One group for some squares of a position.
 fn launch_lines(kernels: &mut Kernels<'_>, name: &str, args: &[Arg<'_>], shape: Shape) -> Result<Launch, Error> {
-    // One text for all layers, where they have one.
+    // One text for all layers, if one group takes a position through the whole network.
     let most = if kernels.alone() { LINE } else { shape.squares.next_power_of_two() };
     let is_alone = kernels.alone();
     let line = |lanes: usize| lanes.min(LINE).min(most);

@@ -1,6 +1,6 @@
 //! What each kind of device starts with, until `tune` has found something better: a shipped table.
 //!
-//! Most rows are **reasoned, not measured**: they follow from what is published of the hardware, and nobody has run
+//! Most rows are **reasoned, not measured**: they follow from what is published about the hardware, and nobody has run
 //! these kernels there. [`Start::basis`] says which is which, and `oncilla tune` prints it. A row only says where the
 //! search begins and what runs without one; groups that a device refuses are halved in any case.
 
@@ -11,9 +11,9 @@ use std::fmt;
 /// Where the numbers of a row come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// It was the fastest of those that were tried on such a device.
+    /// They were the fastest of those that were tried on such a device.
     Measured,
-    /// It follows from facts about the hardware; these kernels were not run there.
+    /// They follow from facts about the hardware; these kernels were not run there.
     Reasoned,
 }
 
@@ -22,17 +22,17 @@ pub enum Basis {
 pub struct Start {
     /// The kind of device.
     pub family: &'static str,
-    /// Parts of the name of device or vendor, in small letters; any of them will do.
+    /// Parts of the name of device or vendor, in lower case; one of them has to match.
     words: &'static [&'static str],
     variant: Variant,
     numbers: Numbers,
-    /// Where they come from.
+    /// Where the numbers come from.
     pub basis: Basis,
-    /// Why these.
+    /// Why they were chosen.
     pub because: &'static str,
 }
 
-/// What a row says of a [`Tuning`], by the names of its fields; the others are those of [`Tuning::start`].
+/// What a row sets in a [`Tuning`], by the names of its fields; the others are those of [`Tuning::start`].
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     winograd: usize,
@@ -41,11 +41,11 @@ struct Numbers {
     depth: usize,
 }
 
-/// Of a GPU that nothing is known of. Winograd's convolution has a quarter of the products, and its groups are enough
-/// for a whole GPU even for one position; Leela Zero and KataGo run every GPU so.
+/// For a GPU of which nothing is known. Winograd's convolution has a quarter of the products, and enough groups for a
+/// whole GPU even with one position; Leela Zero and KataGo run every GPU in this way.
 const GPU: Numbers = Numbers { winograd: 4, lanes: 64, columns: 16, depth: 8 };
 
-/// The first row that fits counts. A GPU's convolution has groups of eight times `columns` items.
+/// The first row that matches is used. A GPU's convolution has groups of eight times `columns` items.
 const STARTS: [Start; 8] = [
     gpu(
         "Mali",
@@ -102,11 +102,11 @@ impl Start {
         let variant = Variant::of(device.kind);
         let names = format!("{} {}", device.name, device.vendor).to_lowercase();
         let fits = |start: &&Start| start.variant == variant && start.words.iter().any(|word| has(&names, word));
-        // The last two rows fit everything.
+        // The last two rows match everything.
         STARTS.iter().find(fits).unwrap_or(&STARTS[STARTS.len() - 1])
     }
 
-    /// Its numbers, with vectors as wide as the device's.
+    /// The row's tuning, with vectors as wide as the device's.
     pub fn tuning(&self, vector_width: u32) -> Tuning {
         let Numbers { winograd, lanes, columns, depth } = self.numbers;
         Tuning { winograd, lanes, columns, depth, ..Tuning::start(self.variant, vector_width) }

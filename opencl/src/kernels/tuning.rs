@@ -1,4 +1,4 @@
-//! What a kernel's text leaves open: the results are the same, the speed is not.
+//! What the kernels' texts leave open: the results are the same, the speed is not.
 
 use super::Variant;
 use super::starts::Start;
@@ -6,61 +6,61 @@ use crate::device::Device;
 use std::fmt;
 use std::str::FromStr;
 
-/// One choice for everything that can be chosen. Its text, `variant=cpu vector=8 …`, is what a tuning file keeps.
+/// One value for everything that can be chosen. Its text form, `variant=cpu vector=8 …`, is what a tuning file stores.
 ///
-/// Every field has a short list of values, see [`KNOBS`], and groups what those are halved to; nothing else can be
-/// said.
+/// Every field has a short list of values, see [`KNOBS`]; sizes of groups may also have the values that these are
+/// halved to. Nothing else is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// Which text of the kernels.
+    /// Which variant of the kernels' texts.
     pub variant: Variant,
-    /// CPU: floats of a vector.
+    /// CPU: how many floats a vector has.
     pub vector: usize,
-    /// CPU: squares that an item of a direct convolution makes.
+    /// CPU: how many squares an item of a direct convolution makes.
     pub squares: usize,
-    /// Squares of a side of Winograd's tile, 2 or 4; 0: every convolution is direct.
+    /// The side of Winograd's tile in squares, 2 or 4; 0: every convolution is direct.
     pub winograd: usize,
-    /// CPU: tiles that an item of Winograd's takes.
+    /// CPU: how many tiles an item of Winograd's convolution takes.
     pub rows: usize,
-    /// CPU: vectors of output channels that it makes.
+    /// CPU: how many vectors of output channels an item of Winograd's convolution makes.
     pub vectors: usize,
     /// Whether the whole network is one launch, see [`super::network`] (1), or each layer has its own (0).
     pub network: usize,
-    /// GPU: most items of a group that runs over elements.
+    /// GPU: the most items of a group that works on elements.
     pub lanes: usize,
-    /// GPU: items of a group along the squares of a convolution; there are 8 along its channels.
+    /// GPU: how many items a group has along the squares of a convolution; along its channels there are 8.
     pub columns: usize,
-    /// GPU: squares that an item of a convolution makes.
+    /// GPU: how many squares an item of a convolution makes.
     pub item_rows: usize,
-    /// GPU: channels that it makes of each.
+    /// GPU: how many channels an item makes for each of its squares.
     pub item_channels: usize,
-    /// GPU: steps of the sum that a group of a convolution brings into local memory at a time; 0: none where it can do
-    /// without.
+    /// GPU: how many steps of the sum a group of a convolution brings into local memory at a time; 0: none, if it can
+    /// do without.
     pub depth: usize,
 }
 
-/// A field of [`Tuning`] by its name, and what it can be.
+/// A field of [`Tuning`], by its name, and its possible values.
 pub struct Knob {
-    /// As in the text.
+    /// The name in the text form.
     pub name: &'static str,
-    /// The variant that looks at it; both without one.
+    /// The variant that uses it; `None` if both do.
     pub variant: Option<Variant>,
-    /// It counts where convolutions are Winograd's.
+    /// True if it matters only if convolutions are Winograd's.
     pub of_winograd: bool,
-    /// What is tried.
+    /// The values that are tried.
     pub values: &'static [usize],
-    /// What it may be halved to, where a device refuses larger groups.
+    /// The least value to which it may be halved, if a device refuses larger groups.
     pub least: usize,
     field: fn(&mut Tuning) -> &mut usize,
 }
 
-/// Every kernel has something to do for so many lanes.
+/// Every kernel has work for this many lanes.
 pub(crate) const LEAST_LANES: usize = 8;
 
-/// A convolution's group along its squares.
+/// The least size of a convolution's group along its squares.
 pub(crate) const LEAST_COLUMNS: usize = 1;
 
-/// Every field but the variant, those first that matter most.
+/// Every field except the variant, the most important first.
 pub const KNOBS: [Knob; 11] = [
     knob("winograd", None, &[0, 2, 4], |t| &mut t.winograd),
     knob("vector", Some(Variant::Cpu), &[4, 8, 16], |t| &mut t.vector),
@@ -93,18 +93,18 @@ impl Knob {
         Self { least, ..self }
     }
 
-    /// Whether a text may have this value: one that is tried, or what those are halved to.
+    /// Whether the text form may have this value: one that is tried, or one that these are halved to.
     fn allows(&self, value: usize) -> bool {
         let is_halved = value.is_power_of_two() && (self.least..self.values[0]).contains(&value);
         is_halved || self.values.contains(&value)
     }
 
-    /// Its value in `tuning`.
+    /// The knob's value in `tuning`.
     pub fn get(&self, mut tuning: Tuning) -> usize {
         *(self.field)(&mut tuning)
     }
 
-    /// `tuning` with another value of it.
+    /// `tuning` with another value of this knob.
     pub fn set(&self, mut tuning: Tuning, value: usize) -> Tuning {
         *(self.field)(&mut tuning) = value;
         tuning
@@ -112,16 +112,16 @@ impl Knob {
 }
 
 impl Tuning {
-    /// What a device starts with, see [`Start`].
+    /// The tuning that a device starts with, see [`Start`].
     pub fn of(device: &Device) -> Self {
         Start::of(device).tuning(device.vector_width)
     }
 
-    /// What a device of unknown make starts with that has registers of so many floats.
+    /// The tuning that a device of unknown make starts with, if its vector registers hold `vector_width` floats.
     pub fn start(variant: Variant, vector_width: u32) -> Self {
         Self {
             variant,
-            // Neon's registers hold four floats, but it has twice as many of them as AVX2.
+            // Neon's registers hold four floats, but there are twice as many of them as with AVX2.
             vector: if vector_width >= 16 { 16 } else { 8 },
             squares: 8,
             winograd: 4,

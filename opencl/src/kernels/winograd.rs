@@ -18,7 +18,7 @@ pub(super) const FAMILY: Family = Family {
     ),
 };
 
-/// How a board is cut.
+/// How a board is cut into tiles.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     /// Squares of a tile's side in the output.
@@ -46,7 +46,7 @@ impl Cut {
     }
 }
 
-/// What a convolution takes in the memory that layers lend each other, and in weights.
+/// What a convolution needs of the scratch memory that layers share, and for its weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Floats of scratch memory: for V, and in the GPU variant for M.
@@ -55,7 +55,7 @@ pub struct Needs {
     pub weights: usize,
 }
 
-/// For a 3×3 convolution of `input` to so many channels; nothing where no convolution is Winograd's.
+/// The needs of a 3×3 convolution of `input` to `channels` channels; zeros if no convolution is Winograd's.
 pub fn needs(kernels: &Kernels<'_>, input: Layout, channels: usize) -> Needs {
     let Some(cut) = Cut::of(kernels, input.shape.squares) else { return Needs::default() };
     let (from, to) = (padded_inputs(kernels, input.shape.channels), padded_outputs(kernels, channels));
@@ -64,7 +64,7 @@ pub fn needs(kernels: &Kernels<'_>, input: Layout, channels: usize) -> Needs {
     Needs { scratch: [matrix(from), m], weights: to + kernels.stored(to * cut.points() * from) }
 }
 
-/// Rows of the largest batch, whole groups.
+/// How many rows the largest batch has, in whole groups.
 fn rows(kernels: &Kernels<'_>, cut: Cut) -> usize {
     (kernels.max_batch * cut.tiles()).next_multiple_of(match kernels.variant() {
         Variant::Cpu => kernels.tuning.rows,
@@ -76,7 +76,7 @@ fn padded_inputs(kernels: &Kernels<'_>, channels: usize) -> usize {
     channels.next_multiple_of(kernels.block())
 }
 
-/// Output channels of a panel.
+/// How many output channels a panel has.
 fn panel(kernels: &Kernels<'_>) -> usize {
     match kernels.variant() {
         Variant::Cpu => kernels.tuning.vectors * kernels.tuning.vector,
@@ -91,7 +91,7 @@ fn padded_outputs(kernels: &Kernels<'_>, channels: usize) -> usize {
 /// Packs the weights, and makes the launches.
 ///
 /// # Errors
-/// If the squares are no board, the scratch memory is too small or the driver fails.
+/// If the squares are not a board, if the scratch memory is too small, or if the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let squares = conv.input.layout.shape.squares;
     let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares, 3)) };
@@ -119,13 +119,13 @@ pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     }
 }
 
-/// What the GPU variant's launches share.
+/// What the GPU variant's launches have in common.
 struct Product<'a> {
     v: &'a Buffer,
     m: &'a Buffer,
     weights: &'a Buffer,
     bias: &'a Buffer,
-    /// Channels, whole panels.
+    /// The number of channels, in whole panels.
     outputs: usize,
     /// Of what comes before the next convolution's points.
     sent: Option<&'a Sent>,

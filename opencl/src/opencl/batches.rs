@@ -1,26 +1,27 @@
-//! How large a GPU's batches are: measured when it is opened.
+//! How large a GPU's batches are: this is measured when it is opened.
 //!
 //! A system takes a launch that lasts too long for one that hangs, and resets the GPU: after half a second where v3d or
 //! panfrost drives it, 640 ms with i915, two seconds on Windows. How many positions that is, on GPUs of which the
-//! fastest is a thousand times the slowest, is tried from a single one on.
+//! fastest is a thousand times as fast as the slowest, is found out by trying, from a single position on.
 
 use super::{Fault, OpenCl, canary};
 use crate::backend::{Outputs, shortest};
 
-/// What is tried: single positions and a few, which have kernels of their own, and the sizes that a search may gather.
+/// The batch sizes that are tried: single positions and a few, which have kernels of their own, and the sizes that a
+/// search may gather.
 const LADDER: [usize; 6] = [1, 3, 8, 16, 32, 64];
 
-/// Seconds that a batch's launches may take in the mean: the longest, which takes some four times as many, has a fifth
-/// of what the strictest system allows.
+/// How many seconds a batch's launches may take on average: the longest launch, which takes about four times as long,
+/// then takes a fifth of what the strictest system allows.
 const LAUNCH: f64 = 0.025;
 
-/// Seconds that a batch may take, however many launches it has: a game waits for it.
+/// How many seconds a batch may take, however many launches it has: a game waits for it.
 const BATCH: f64 = 0.5;
 
-/// The share of the best rate that a smaller batch must have to be preferred: it is back sooner.
+/// A smaller batch with this share of the best rate is preferred: it is back sooner.
 const WORTH: f64 = 0.9;
 
-/// The smallest batch that is preferred, where there is one.
+/// The smallest batch that is preferred, if it is possible.
 const LEAST: usize = 8;
 
 /// A batch that was measured.
@@ -36,23 +37,23 @@ impl Timed {
         self.batch as f64 / self.seconds
     }
 
-    /// Seconds that another batch takes at most, for positions that share launches take no longer.
+    /// How many seconds another batch takes at most: positions that share launches take no longer.
     fn expected(self, batch: usize) -> f64 {
         batch as f64 / self.rate()
     }
 }
 
-/// Seconds that a batch of so many launches may take.
+/// How many seconds a batch of `launches` launches may take.
 fn limit(launches: usize) -> f64 {
     (LAUNCH * launches as f64).min(BATCH)
 }
 
-/// The most positions that take no longer than `limit`, by the largest batch that was measured.
+/// The most positions that take no longer than `limit`, judged by the largest batch that was measured.
 fn largest(last: Timed, limit: f64, most: usize) -> usize {
     ((limit * last.rate()) as usize).clamp(1, most)
 }
 
-/// The smallest of those worth gathering whose rate is about the best.
+/// The smallest batch that is worth gathering and whose rate is about the best.
 fn preferred(timed: &[Timed]) -> Option<Timed> {
     let from = timed.iter().position(|timed| timed.batch >= LEAST).unwrap_or(0);
     let best = timed[from..].iter().map(|timed| timed.rate()).fold(0.0, f64::max);
@@ -60,8 +61,8 @@ fn preferred(timed: &[Timed]) -> Option<Timed> {
 }
 
 impl OpenCl {
-    /// Compares batches of growing sizes with the host, as long as none takes too long; measures them, and says by that
-    /// which one is the largest and which one the best.
+    /// Compares batches of growing sizes with the host, as long as none takes too long; measures them, and sets the
+    /// largest and the preferred batch by that.
     pub(super) fn fit_batches(&mut self) -> Result<(), Fault> {
         let mut timed: Vec<Timed> = Vec::new();
         for (turn, batch) in LADDER.into_iter().enumerate() {
@@ -81,7 +82,7 @@ impl OpenCl {
         self.check_in(&[self.common.max_batch], LADDER.len())
     }
 
-    /// The shorter of two runs, the kernels being compiled for that size.
+    /// The shorter one of two runs; before that, the kernels are compiled for this size.
     fn seconds(&mut self, batch: usize) -> Result<f64, Fault> {
         let input = canary::planes(batch * self.common.graph.input().len());
         let mut outputs = Outputs::default();

@@ -7,17 +7,17 @@ use crate::host::{Host, canary, error};
 use crate::int8::Loss;
 use std::sync::Arc;
 
-/// Positions that the host evaluates: more than one, so that the second one's places are checked too.
+/// How many positions the host evaluates: more than one, so that the places of later positions are checked too.
 const POSITIONS: usize = 3;
 
-/// Input for so many numbers. Of a chessboard's planes about one number in 24 is a one. With many more (one in four) a
+/// An input of `len` numbers. In a chessboard's planes about one number in 24 is a one. With many more (one in four) a
 /// network of ten blocks, ours, makes so much of rounding that direct convolutions in single precision are 2e-4 from
 /// sums in double precision, on any device; with these 2e-5.
 pub fn planes(len: usize) -> Vec<f32> {
     canary(len, 16)
 }
 
-/// A few positions, and what the host makes of them.
+/// A few positions, and what the host computes for them.
 #[derive(Debug)]
 pub struct Canary {
     input: Vec<f32>,
@@ -25,7 +25,7 @@ pub struct Canary {
 }
 
 impl Canary {
-    /// Has the host evaluate them, with one thread.
+    /// Makes the host evaluate them, with one thread.
     ///
     /// # Errors
     /// If the host can't run the graph.
@@ -37,14 +37,14 @@ impl Canary {
     }
 
     /// Runs batches of these sizes on the device. A single position and several are of interest, for some kernels have
-    /// a form for either, and the sizes that play: a driver may run a range of few groups only. In each batch the
-    /// positions follow each other from another one on, in the first from the one at `turn`, so that what a smaller
-    /// batch has left behind is right at no place.
+    /// a form for either, and the sizes that are used in play: a driver may run only few groups of a range. Each batch
+    /// begins with another one of the positions, the first batch with the one at `turn`, so that what an earlier batch
+    /// has left behind is wrong everywhere.
     ///
     /// No number may be further from the host's than `bound`, as a share of the largest number of its output
     /// ([`error`]). With layers in eight bits there is no such bound: an input that lies half way between two steps
-    /// falls to one side here and to the other there, and what follows rounds otherwise too. There the device may
-    /// differ from the host by what int8 may differ from single precision, [`Loss::BOUND`].
+    /// falls to one side here and to the other there, and what follows rounds otherwise too. In that case the device
+    /// may differ from the host by as much as int8 may differ from single precision, [`Loss::BOUND`].
     ///
     /// # Errors
     /// If the device fails or disagrees, with the worst number.
@@ -61,7 +61,7 @@ impl Canary {
         })
     }
 
-    /// As many positions one after the other, from the one at `turn` on, and what is expected of them.
+    /// A batch of `batch` positions, one after the other from the one at `turn` on, and what is expected of them.
     fn batch(&self, graph: &Graph, batch: usize, turn: usize) -> (Vec<f32>, Outputs) {
         let mut expected = Outputs::default();
         for role in graph.outputs().iter().map(|output| output.role) {
@@ -71,15 +71,15 @@ impl Canary {
     }
 }
 
-/// `batch` parts of [`POSITIONS`], from the one at `turn` on.
+/// The parts of `all`, one for each of [`POSITIONS`], repeated to `batch` parts from the one at `turn` on.
 fn in_turns(all: &[f32], batch: usize, turn: usize) -> Vec<f32> {
     let each = all.len() / POSITIONS;
     let part = |at: usize| &all[(at + turn) % POSITIONS * each..][..each];
     (0..batch).flat_map(|at| part(at).iter().copied()).collect()
 }
 
-/// The sizes that [`Canary::check`] looks at first: one position, a few, and `preferred`. On a GPU the largest batch
-/// comes behind them, for how few have kernels of their own depends on its units.
+/// The batch sizes that [`Canary::check`] looks at first: one position, a few, and `preferred`. On a GPU the largest
+/// batch comes after these, for how few have kernels of their own depends on its units.
 pub fn sizes(preferred: usize, max_batch: usize) -> Vec<usize> {
     let mut sizes = [1, POSITIONS, preferred].map(|size| size.min(max_batch)).to_vec();
     sizes.sort_unstable();
@@ -104,7 +104,7 @@ fn compare(role: Role, expected: &[f32], got: &[f32], bound: f32) -> Result<(), 
     if expected.len() != got.len() {
         return Err(format!("{role:?}: expected {} numbers, got {}", expected.len(), got.len()));
     }
-    // What is not finite is infinitely far, whatever else is.
+    // An output that is not finite is infinitely far off, whatever the others are.
     let found = error(expected, got);
     if found <= bound {
         return Ok(());

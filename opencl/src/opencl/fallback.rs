@@ -1,4 +1,4 @@
-//! What takes the place of what a device refuses or gets wrong.
+//! What replaces something that a device refuses or gets wrong.
 
 use super::Fault;
 use crate::device::Error;
@@ -12,35 +12,36 @@ pub(super) struct Size {
     pub max_batch: usize,
 }
 
-/// A device without memory for so many positions at a time is asked for smaller weights instead.
+/// With less memory than for this many positions at a time, a device is given smaller weights instead.
 pub(crate) const LEAST_MAX_BATCH: usize = 8;
 
-/// Whether a GPU is to run the network in one launch.
+/// Whether a GPU should run the network in one launch.
 pub(super) fn is_one_launch(tuning: Tuning) -> bool {
     tuning.variant == Variant::Gpu && tuning.network > 0
 }
 
-/// The same without that. A GPU's layers are made for that launch: without it they are others.
+/// The same tuning with launches for each layer. A GPU's layers are made for the one launch: without it they are
+/// different.
 pub(super) fn by_layers(tuning: Tuning) -> Tuning {
     Tuning { network: 0, ..tuning }
 }
 
-/// What to try after `tried` came to this; `None` where nothing is left. What takes the place of Winograd's kernels may
-/// have the groups and the batches that were `asked` for.
+/// What to try after `tried` ended in `fault`; `None` if nothing is left. What replaces Winograd's kernels starts with
+/// the groups and batches that were `asked` for.
 pub(super) fn give_way(fault: &Fault, tried: Size, asked: Size) -> Option<Size> {
     let Size { tuning, max_batch } = tried;
     let with = |tuning| Some(Size { tuning, ..tried });
     match fault {
         Fault::Device(_) => None,
         _ if is_one_launch(tuning) => with(by_layers(tuning)),
-        // Nothing that could be smaller needs less.
+        // Nothing smaller would need less of it.
         Fault::Call(Error::LocalMemory { .. }) => None,
         Fault::Call(error) if error.is_of_groups() && smaller_groups(tuning).is_some() => with(smaller_groups(tuning)?),
         Fault::Call(error) if error.is_of_memory() && max_batch > LEAST_MAX_BATCH => {
             Some(Size { max_batch: (max_batch / 4).max(LEAST_MAX_BATCH), ..tried })
         }
-        // Its sums round more, and how much depends on the weights; its weights are larger, and its kernels are most of
-        // the text.
+        // Winograd's sums round more, by an amount that depends on the weights; its weights are larger, and its kernels
+        // are most of the text.
         _ if tuning.winograd > 0 => {
             let winograd = if tuning.winograd > 2 { 2 } else { 0 };
             let Tuning { lanes, columns, .. } = asked.tuning;
@@ -50,7 +51,7 @@ pub(super) fn give_way(fault: &Fault, tried: Size, asked: Size) -> Option<Size> 
     }
 }
 
-/// Groups of half as many items; `None` where they have no lanes to spare.
+/// Groups of half as many items; `None` if they have no lanes to spare.
 fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
     let Tuning { variant, lanes, columns, .. } = tuning;
     let (lanes, columns) = ((lanes / 2).max(LEAST_LANES), (columns / 2).max(LEAST_COLUMNS));

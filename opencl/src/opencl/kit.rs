@@ -1,8 +1,8 @@
-//! Small graphs that, together, need every kernel: a network uses only some of them.
+//! Small graphs that together need every kernel, because a network uses only some of them.
 
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, SqueezeExcite, ValueId};
 
-/// Graphs with made-up weights, by what they are of. Sizes are no multiples of anything.
+/// Graphs with made-up weights, each with its name. Their sizes are not multiples of anything.
 pub fn kit() -> Vec<(&'static str, Graph)> {
     let parts: [(&str, Part); 6] = [
         ("convolution", convolutions),
@@ -12,7 +12,7 @@ pub fn kit() -> Vec<(&'static str, Graph)> {
         ("board of Go", board_of_go),
         ("transformer of Go", transformer_of_go),
     ];
-    // A part that did not fit would be a mistake of this file, which a test finds.
+    // A part that does not fit would be a mistake in this file, which a test finds.
     parts.into_iter().filter_map(|(name, part)| Some((name, part().ok()?))).collect()
 }
 
@@ -27,14 +27,14 @@ impl Numbers {
         (self.0 >> 8) as f32 / (1 << 23) as f32 - 1.0
     }
 
-    /// Such that a sum over `fan_in` of them is of the size of one.
+    /// Numbers of such a size that a sum over `fan_in` of them is about one.
     fn take(&mut self, n: usize, fan_in: usize) -> Vec<f32> {
         let scale = (3.0 / fan_in as f32).sqrt();
         (0..n).map(|_| self.next() * scale).collect()
     }
 }
 
-/// A graph that grows.
+/// A graph that is being built.
 struct Builder {
     graph: Graph,
     numbers: Numbers,
@@ -127,7 +127,7 @@ fn odd_board() -> Result<Graph, ShapeError> {
     builder.end(y)
 }
 
-/// What has no board.
+/// Layers of vectors, without a board.
 fn vectors() -> Result<Graph, ShapeError> {
     let mut builder = Builder::new(5, 64);
     let mut x = builder.dense(INPUT, 33, Activation::None)?;
@@ -140,7 +140,7 @@ fn vectors() -> Result<Graph, ShapeError> {
     builder.end(y)
 }
 
-/// What attention networks are made of.
+/// The layers of attention networks.
 fn attention() -> Result<Graph, ShapeError> {
     let (heads, squares) = (3, 64);
     let mut builder = Builder::new(9, squares);
@@ -163,8 +163,8 @@ fn attention() -> Result<Graph, ShapeError> {
     builder.end(y)
 }
 
-/// What KataGo's networks are made of, on a board that is no square: values that are plain and values in blocks are
-/// scaled and pooled.
+/// The layers of KataGo's networks, on a board that is not a square: both plain values and values in blocks are scaled
+/// and pooled.
 fn board_of_go() -> Result<Graph, ShapeError> {
     let (ranks, files) = (5, 9);
     let squares = ranks * files;
@@ -187,8 +187,8 @@ fn board_of_go() -> Result<Graph, ShapeError> {
     builder.end(y)
 }
 
-/// What KataGo's networks with attention are made of beside that: each square is a token. On eight by eight points, on
-/// which a network can be one launch on a GPU.
+/// The further layers of KataGo's networks with attention, in which each square is a token. The board has eight by
+/// eight points, for which a network can be one launch on a GPU.
 fn transformer_of_go() -> Result<Graph, ShapeError> {
     let (channels, squares) = (10, 64);
     let mut builder = Builder::new(channels, squares);

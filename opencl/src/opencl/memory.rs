@@ -2,22 +2,23 @@
 
 use crate::graph::Graph;
 
-/// A buffer for every value, fewer buffers than values.
+/// Assigns a buffer to every value; there are fewer buffers than values.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Elements of one position that each buffer holds.
+    /// For each buffer, how many elements it holds for one position.
     pub slots: Vec<usize>,
-    /// For each value, the input first: its place in `slots`.
+    /// For each value, the input first, its index in `slots`.
     pub slot_of: Vec<usize>,
 }
 
-/// Gives each value a buffer of at least `sizes[value]` elements; a buffer is used again once nobody reads its value.
+/// Gives each value a buffer of at least `sizes[value]` elements; a buffer is reused once no layer reads its value any
+/// more.
 ///
 /// A layer never writes to what it reads. An output has a buffer to itself: what was put there before a batch stays
 /// until the launch that makes the output, see [`Read::proof`](crate::device::Read::proof).
 ///
-/// Where positions are `apart`, one may be in a later layer than another: what shares a buffer is then of the same
-/// size, so that a position has the same part of it in every layer.
+/// If positions are `apart`, one may be in a later layer than another: then values that share a buffer are of the same
+/// size, so that a position has the same part of the buffer in every layer.
 pub fn plan(graph: &Graph, sizes: &[usize], apart: bool) -> Plan {
     let mut last_use: Vec<usize> = (0..sizes.len()).collect();
     for (at, layer) in graph.layers().iter().enumerate() {
@@ -36,7 +37,7 @@ pub fn plan(graph: &Graph, sizes: &[usize], apart: bool) -> Plan {
             false => take(&mut free, &mut plan.slots, size),
         };
         plan.slot_of.push(slot);
-        // A value that nobody reads is last used where it is made.
+        // A value that nobody reads is last used when it is made.
         let done = (0..=value).filter(|&done| last_use[done] == value && !is_output(done));
         free.extend(done.map(|done| plan.slot_of[done]));
     }
@@ -56,7 +57,7 @@ fn take(free: &mut Vec<usize>, slots: &mut Vec<usize>, size: usize) -> usize {
     }
 }
 
-/// A free buffer of that size, or a new one.
+/// A free buffer of exactly that size, or a new one.
 fn take_same(free: &mut Vec<usize>, slots: &mut Vec<usize>, size: usize) -> usize {
     match free.iter().position(|&slot| slots[slot] == size) {
         Some(at) => free.swap_remove(at),

@@ -1,10 +1,10 @@
-//! Where a batch's time goes: what the device says of each kernel, and what is left.
+//! Where a batch's time goes: how long each kernel takes by the device's clock, and what is left.
 
 use super::OpenCl;
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use std::time::Instant;
 
-/// Batches that are not counted: buffers are made and kernels compiled.
+/// How many batches are not counted, in which buffers are made and kernels compiled.
 const WARM_UP: usize = 2;
 
 /// All launches of one kernel in a batch, or all transfers to or from the device.
@@ -12,28 +12,29 @@ const WARM_UP: usize = 2;
 pub struct Part {
     /// The kernel, or `write` and `read`.
     pub of: String,
-    /// How many there are in a batch.
+    /// How many there are in each batch.
     pub count: usize,
-    /// Seconds in a batch, by the device's clock, in the mean.
+    /// Mean seconds in a batch, by the device's clock.
     pub seconds: f64,
 }
 
 /// Where a batch's time goes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// Seconds of a batch, in the mean, by the host's clock.
+    /// Mean seconds of a batch, by the host's clock.
     pub seconds: f64,
-    /// Seconds between the begin of the first command and the end of the last, by the device's clock.
+    /// Seconds from the beginning of the first command to the end of the last, by the device's clock.
     pub device: f64,
-    /// What takes longest comes first. What is missing of `device` is spent between commands.
+    /// The parts, the longest first. The time that is missing from `device` is spent between commands.
     pub parts: Vec<Part>,
 }
 
 impl OpenCl {
-    /// Runs a batch so often, see [`Backend::evaluate`], made with [`Options::profiled`](super::Options::profiled).
+    /// Runs a batch `runs` times, see [`Backend::evaluate`]. The backend must have been made with
+    /// [`Options::profiled`](super::Options::profiled).
     ///
     /// # Errors
-    /// If the device fails or has no clock, `input` is no batch, or `runs` is none.
+    /// If the device fails or has no clock, if `input` is not a batch, or if `runs` is 0.
     pub fn profile(&mut self, input: &[f32], runs: usize) -> Result<Profile, BackendError> {
         batch_of(&self.common.graph, self.common.max_batch, input)?;
         if runs == 0 {
@@ -61,7 +62,7 @@ impl OpenCl {
     }
 }
 
-/// In seconds.
+/// The seconds between two times in nanoseconds.
 fn nanoseconds(begin: u64, end: u64) -> f64 {
     end.saturating_sub(begin) as f64 / 1e9
 }

@@ -1,8 +1,8 @@
 //! Layer by layer against the host: which kernel is wrong, and by how much.
 //!
-//! Each layer's kernels are given what the host's plain form made of the layers before, so that an error stays where it
-//! arose, or at the next layer where a launch makes what that one begins with. Then the whole network runs as it does
-//! in a game, and its outputs show how the errors add up.
+//! Each layer's kernels are given what the host's plain form computed for the layers before, so that an error shows at
+//! the layer where it arose, or at the next layer if a launch also makes what that one begins with. Then the whole
+//! network runs as it does in a game, and its outputs show how the errors add up.
 
 use super::OpenCl;
 pub use super::kit::kit;
@@ -14,42 +14,42 @@ pub use crate::host::error;
 use crate::host::plain;
 use crate::int8::Loss;
 
-/// One layer's kernels beside the host.
+/// One layer's kernels compared with the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerError {
-    /// Place in the graph.
+    /// Index in the graph.
     pub layer: usize,
-    /// What it does, see [`crate::graph::Layer::name`].
+    /// What the layer does, see [`crate::graph::Layer::name`].
     pub name: &'static str,
-    /// What it makes.
+    /// The shape of its output.
     pub shape: Shape,
-    /// The worst, see [`error`].
+    /// The worst error, see [`error`].
     pub error: f32,
 }
 
-/// One output of the whole network beside the host.
+/// One output of the whole network, compared with the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeadError {
     /// Which output.
     pub role: Role,
-    /// The worst, see [`error`].
+    /// The worst error, see [`error`].
     pub error: f32,
 }
 
 /// What a self-test found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// In the order in which they run.
+    /// The layers, in the order in which they run.
     pub layers: Vec<LayerError>,
-    /// In the graph's order.
+    /// The outputs, in the graph's order.
     pub heads: Vec<HeadError>,
-    /// What the outputs differ by as a whole, if there are layers in eight bits. A single number of policy and value
-    /// has no bound then: an input that lies half way between two steps falls to one side here and to the other there.
+    /// How much the outputs differ as a whole, if there are layers in eight bits. Single numbers of policy and value
+    /// have no bound then: an input that lies half way between two steps falls to one side here and to the other there.
     pub loss: Option<Loss>,
 }
 
 impl Findings {
-    /// The worst of all. A number that is not finite is worse than any other.
+    /// The worst error of all. A number that is not finite is worse than any other.
     pub fn worst(&self) -> f32 {
         let all = self.layers.iter().map(|layer| layer.error).chain(self.heads.iter().map(|head| head.error));
         all.fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
@@ -58,11 +58,12 @@ impl Findings {
 
 impl OpenCl {
     /// Compares every layer and every output with the host's plain form, for a batch of positions as in
-    /// [`crate::backend::Backend::evaluate`]; `done` hears again and again how many layers there are. A single
-    /// position, these, and the largest batch, in which they are repeated: a driver may run a range of few groups only.
+    /// [`crate::backend::Backend::evaluate`]. It tests a single position, all of these, and the largest batch, in which
+    /// they are repeated: a driver may run only few groups of a range. `done` is called again and again with the number
+    /// of layers that are finished.
     ///
     /// # Errors
-    /// If the device fails, or `input` is no batch.
+    /// If the device fails, or if `input` is not a batch.
     pub fn self_test(&mut self, input: &[f32], done: impl FnMut(usize)) -> Result<Findings, BackendError> {
         batch_of(&self.common.graph, self.common.max_batch, input)?;
         let each = self.common.graph.input().len();
@@ -93,8 +94,8 @@ impl OpenCl {
         let batches = batches(expected.len(), self.common.largest_piece);
         let (all, mut said) = (batches.len(), 0);
         for (turn, positions) in batches.into_iter().enumerate() {
-            // All layers for one batch: what a launch of the layer before has made for this one, see `conv::Joins`, is
-            // of the same batch.
+            // All layers for one batch before the next batch: what a launch of the layer before has made for this one,
+            // see `conv::Joins`, belongs to the same batch.
             for (layer, what) in layers.iter().enumerate() {
                 let made = ValueId(layer + 1);
                 for value in what.reads() {
@@ -132,7 +133,7 @@ impl OpenCl {
                 *wanted.head_mut(head.role) = side_by_side(output.value, &positions, expected);
                 head.error = head.error.max(error(wanted.head_mut(head.role), got.head_mut(head.role)));
             }
-            // The last batch has all positions.
+            // The last batch contains all positions.
             loss = has_int8.then(|| Loss::between(&graph, &wanted, &got));
         }
         Ok((heads, loss))
@@ -148,7 +149,7 @@ impl OpenCl {
         self.session.write(&place.buffer, &stored)
     }
 
-    /// Fetches a value of every position.
+    /// Fetches a value for every position.
     fn get(&self, value: ValueId, positions: usize) -> Result<Vec<f32>, Error> {
         let place = &self.values[value.0];
         let mut stored = vec![0.0; positions * place.layout.stride()];
@@ -159,9 +160,9 @@ impl OpenCl {
     }
 }
 
-/// Which of so many positions are in each batch: a single one, for which some kernels have a form of their own; all of
-/// them, in more than one batch if no more than `most` fit; and as many as fit, each from another position on, so that
-/// what a batch has left behind is right at no place of the next.
+/// Which of the `positions` are in each batch. First a single one, for which some kernels have a form of their own;
+/// then all of them, in several batches if only `most` fit into one; then as many as fit. Each batch begins with
+/// another position, so that what a batch has left behind is wrong everywhere in the next.
 fn batches(positions: usize, most: usize) -> Vec<Vec<usize>> {
     let batch = |from: usize, size: usize| (from..from + size).map(|at| at % positions).collect();
     let mut batches = vec![batch(0, 1)];

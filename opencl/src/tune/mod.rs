@@ -1,6 +1,6 @@
-//! Which [`Tuning`] is fastest for one graph on one device, and where that is kept.
+//! Finds the [`Tuning`] that is fastest for one graph on one device, and stores it.
 //!
-//! [`search`] walks through the knobs and keeps what is better; who calls it says how a candidate is tried, so that a
+//! [`search`] walks through the knobs and keeps what is better. Its caller decides how a candidate is tried, so that a
 //! driver may hang or crash in a process that nobody needs. [`Candidate::run`] is that trial. [`Record`] is the file.
 
 mod record;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Batch sizes that a candidate is timed with: the latency of one position, and the device filled.
 pub const BATCHES: [usize; 3] = [1, 4, 16];
 
-/// How long each of them is timed, once it is warm.
+/// For how long each batch size is timed, once it is warm.
 const TIMED: Duration = Duration::from_millis(400);
 
 /// One tuning to be tried.
@@ -27,12 +27,13 @@ const TIMED: Duration = Duration::from_millis(400);
 pub struct Candidate {
     /// The network.
     pub graph: Arc<Graph>,
-    /// The device and the precision; the tuning in it counts.
+    /// The device, the precision, and the tuning that is tried.
     pub options: Options,
 }
 
 impl Candidate {
-    /// Compiles, compares the outputs with the host's, and times: milliseconds of a batch, for each of [`BATCHES`].
+    /// Compiles, compares the outputs with the host's, and times: returns the milliseconds of a batch, for each of
+    /// [`BATCHES`].
     ///
     /// The fastest run counts and not the mean: other programs make a run longer, none makes one shorter. A batch that
     /// is too long for one launch takes as long as the batches that it is made of.
@@ -45,7 +46,7 @@ impl Candidate {
         let input = canary::planes(BATCHES[2] * each);
         let longest = device.max_batch();
         if !device.leaves_host_free() {
-            // Others were compared in the largest batch just now.
+            // Devices that leave the host free were just compared in the largest batch.
             device.check_in(&[longest], 0)?;
         }
         let mut times = [0.0; 3];
@@ -56,8 +57,8 @@ impl Candidate {
         Ok(times)
     }
 
-    /// Compiled and compared. Where there is no memory for the largest of [`BATCHES`] batches are smaller, as they are
-    /// in a game; the kernels are those that are to be tried.
+    /// Compiles and compares. If there is no memory for the largest of [`BATCHES`], batches are smaller, as they are in
+    /// a game; the kernels are exactly those to be tried.
     fn open(&self) -> Result<OpenCl, Fault> {
         match self.open_for(BATCHES[2]) {
             Err(Fault::Call(error)) if error.is_of_memory() => self.open_for(LEAST_MAX_BATCH),
@@ -70,20 +71,20 @@ impl Candidate {
         let mut device = OpenCl::unchecked(Arc::clone(&self.graph), &options)?;
         let asked = self.options.tuning.filter(|asked| asked.variant == Variant::Gpu);
         if asked.is_some_and(|asked| asked.network > 0) && device.tuning().network == 0 {
-            // As it is, another candidate has it.
+            // With launches for each layer it is another candidate.
             let why = device.refused().unwrap_or("its kernels don't fit together");
             return Err(BackendError(format!("this network is not one launch: {why}")).into());
         }
-        // From single positions on, so that no launch takes as long as one that hangs.
+        // The check goes on from single positions, so that no launch takes as long as one that hangs.
         device.check()?;
         Ok(device)
     }
 
-    /// What a game runs on the device, without a tuning: where the kernels that it starts with are refused or wrong,
-    /// what has taken their place.
+    /// The tuning that a game uses on this device if nothing was tuned: if the kernels that it starts with are refused
+    /// or wrong, it is what has replaced them.
     ///
     /// # Errors
-    /// As [`OpenCl::new`].
+    /// Like [`OpenCl::new`].
     pub fn of_a_game(&self) -> Result<Tuning, BackendError> {
         let options = Options { max_batch: BATCHES[2], tuning: None, self_check: true, ..self.options.clone() };
         Ok(OpenCl::new(Arc::clone(&self.graph), &options)?.tuning())
@@ -111,7 +112,7 @@ pub fn score(times: [f64; 3]) -> f64 {
     (times.iter().map(|time| time.max(1e-6).ln()).sum::<f64>() / times.len() as f64).exp()
 }
 
-/// The tuning that takes part in [`search`] whatever becomes of the others.
+/// The tuning that is tried in [`search`] whatever happens to the others.
 pub fn baseline(tuning: Tuning) -> Tuning {
     Tuning { winograd: 0, network: 0, ..tuning }
 }

@@ -1,4 +1,4 @@
-//! The file that keeps what was tried.
+//! The file that stores which tunings were tried.
 //!
 //! ```text
 //! oncilla tuning 1
@@ -9,10 +9,12 @@
 //! best: variant=gpu winograd=4 …
 //! ```
 //!
-//! Lines are added as things are known, so that a search that was stopped goes on where it was. A file whose head is
-//! not that of the key is another one's and is not looked at; a line that can't be read makes the whole file worthless.
+//! Lines are added as things are known, so that a search that was stopped goes on where it was. A file whose head does
+//! not match the key belongs to something else and is ignored; a line that can't be read makes the whole file
+//! worthless.
 //!
-//! Several programs may add to one file: each writes while it has the folder's lock, and looks at the file anew then.
+//! Several programs may add to one file: each writes only while it holds the folder's lock, and reads the file anew
+//! then.
 
 use super::Trial;
 use crate::device::Device;
@@ -22,7 +24,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a tuning holds for: one device with one driver, graphs of one shape, one text of the kernels.
+/// What a tuning is valid for: one device with one driver, graphs of one shape, one text of the kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     head: String,
@@ -38,7 +40,7 @@ pub struct Record {
 }
 
 impl Key {
-    /// For a graph on a device.
+    /// The key of a graph on a device.
     pub fn new(device: &Device, graph: &Graph, precision: Precision) -> Self {
         let Device { name, driver, platform, version, compute_units, .. } = device;
         let head = format!(
@@ -50,17 +52,17 @@ impl Key {
         Self { head }
     }
 
-    /// Where the record lies in a cache folder.
+    /// The path of the record in a cache folder.
     pub fn path(&self, cache: &Path) -> PathBuf {
         let mut hash = Fnv::default();
         hash.add(self.head.as_bytes());
         cache.join("tuning").join(format!("{:016x}.txt", hash.finish()))
     }
 
-    /// How many bytes of a file are whole lines; none where its head is not whole.
+    /// How many bytes of a file are complete lines; 0 if its head is not complete.
     ///
-    /// What was being written when the power went, or the disk was full, says nothing: of a number its first digits may
-    /// be there, and of a letter its first byte.
+    /// What was being written when the power failed, or when the disk was full, is worthless: a number may have only
+    /// its first digits, and a letter only its first byte.
     fn whole(&self, bytes: &[u8]) -> io::Result<usize> {
         let head = self.head.as_bytes();
         if bytes.len() < head.len() && head.starts_with(bytes) {
@@ -77,8 +79,8 @@ impl Record {
     /// Reads the record for `key`, or begins a new one if there is none.
     ///
     /// # Errors
-    /// With the file's name. [`io::ErrorKind::InvalidData`]: its text makes no sense, and what to do is to remove it.
-    /// Any other: it can't be read.
+    /// With the file's name. [`io::ErrorKind::InvalidData`]: the file's text makes no sense, and should be removed. Any
+    /// other: it can't be read.
     pub fn open(cache: &Path, key: &Key) -> io::Result<Self> {
         let mut record = Self { path: key.path(cache), key: key.clone(), tried: Vec::new(), best: None };
         let read = bytes_of(&record.path).and_then(|bytes| record.read(&bytes));
@@ -114,17 +116,17 @@ impl Record {
         Ok(())
     }
 
-    /// What was found, if a search came to its end.
+    /// The best tuning, if a search came to its end.
     pub fn best(&self) -> Option<Tuning> {
         self.best
     }
 
-    /// What became of a candidate, the last time that it was tried.
+    /// The result of a candidate, from the last time that it was tried.
     pub fn tried(&self, tuning: Tuning) -> Option<&Trial> {
         self.tried.iter().rev().find(|(known, _)| *known == tuning).map(|(_, trial)| trial)
     }
 
-    /// How many were tried.
+    /// How many candidates were tried.
     pub fn count(&self) -> usize {
         self.tried.len()
     }
@@ -134,10 +136,10 @@ impl Record {
         &self.path
     }
 
-    /// Keeps what became of a candidate.
+    /// Stores the result of a candidate.
     ///
     /// # Errors
-    /// If the file can't be written; it is known all the same until the record is dropped.
+    /// If the file can't be written; the record itself still knows the result until it is dropped.
     pub fn add(&mut self, tuning: Tuning, trial: &Trial) -> io::Result<()> {
         self.tried.push((tuning, trial.clone()));
         let trial = match trial {
@@ -147,16 +149,16 @@ impl Record {
         self.append(&format!("tried: {tuning} | {trial}\n"))
     }
 
-    /// Keeps what is used from now on.
+    /// Stores the tuning that is used from now on.
     ///
     /// # Errors
-    /// As [`Record::add`].
+    /// Like [`Record::add`].
     pub fn set_best(&mut self, tuning: Tuning) -> io::Result<()> {
         self.best = Some(tuning);
         self.append(&format!("best: {tuning}\n"))
     }
 
-    /// Forgets everything, in the file too.
+    /// Forgets everything, also in the file.
     ///
     /// # Errors
     /// If the file can't be removed.
@@ -169,13 +171,13 @@ impl Record {
         }
     }
 
-    /// Behind the last whole line, which another program may have written since this one looked.
+    /// Appends after the last complete line, which another program may have written since this one read the file.
     fn append(&mut self, line: &str) -> io::Result<()> {
         let _alone = self.path.parent().map(alone_in).transpose()?;
         let bytes = bytes_of(&self.path)?;
         let whole = self.key.whole(&bytes)?;
         if whole < bytes.len() {
-            // On Windows whoever may append may not cut.
+            // On Windows a file that was opened for appending can't be cut off.
             OpenOptions::new().write(true).open(&self.path)?.set_len(whole as u64)?;
         }
         let head = if whole == 0 { self.key.head.as_str() } else { "" };
@@ -184,8 +186,9 @@ impl Record {
     }
 }
 
-/// Makes a folder, and waits until no other program writes in it, for as long as the answer lives. Where files can't be
-/// locked, as in some networks, one that is written by two at once is rarer than a lock that nobody gets.
+/// Creates a folder, and waits until no other program writes in it; the lock is held as long as the result lives. If
+/// files can't be locked, as on some network drives, nothing is locked: that two programs write at once is rarer than a
+/// lock that nobody gets.
 ///
 /// The lock has a file to itself, since on Windows what is locked can't be read, and a record may be removed at any
 /// time.
@@ -195,7 +198,7 @@ fn alone_in(folder: &Path) -> io::Result<Option<File>> {
     Ok(lock.ok().filter(|file| file.lock().is_ok()))
 }
 
-/// What is in a file; nothing, if there is none.
+/// The content of a file; empty if there is none.
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -1,23 +1,22 @@
-//! One knob after the other.
+//! Tries one knob after the other.
 
 use super::{baseline, score};
 use crate::kernels::Tuning;
 use crate::kernels::tuning::KNOBS;
 
-/// What became of a candidate: milliseconds of a batch of each size, or why it can't be used.
+/// The result of a candidate: milliseconds of a batch of each size, or why it can't be used.
 pub type Trial = Result<[f64; 3], String>;
 
-/// How much faster a candidate must be to replace the best so far: less is noise.
+/// The time of a candidate must be below this share of the best so far to replace it: less of a difference is noise.
 const BETTER: f64 = 0.97;
 
-/// How often the best and the start are timed again, in turn.
+/// How often the best tuning and the start are timed again, in turn.
 const AGAIN: usize = 3;
 
-/// Finds the fastest tuning, from `start`. `try_out` runs a candidate, `again` runs one whose time is not to be taken
+/// Finds the fastest tuning, from `start`. `try_out` runs a candidate, `again` runs one whose time must not be taken
 /// from a record.
 ///
-/// The best of the walk is timed against the start again, end to end and in turn, so that a lucky measurement does not
-/// win.
+/// In the end the best of the walk is timed against the start again, in turn, so that a lucky measurement does not win.
 ///
 /// # Errors
 /// If neither `start` nor its baseline works.
@@ -44,7 +43,7 @@ pub fn search(
     for knob in &KNOBS {
         let from = best.map_or(start, |(tuning, _)| tuning);
         let counts = knob.variant.is_none_or(|variant| variant == from.variant);
-        // Without Winograd's convolution its knobs turn nothing.
+        // Without Winograd's convolution its knobs have no effect.
         let turns = from.winograd > 0 || !knob.of_winograd;
         if !counts || !turns {
             continue;
@@ -52,7 +51,7 @@ pub fn search(
         for &value in knob.values {
             let next = knob.set(from, value);
             if next != from {
-                // A candidate that does not work is no reason to stop.
+                // A candidate that does not work is not a reason to stop.
                 let _ = consider(next, &mut best);
             }
         }
@@ -61,7 +60,7 @@ pub fn search(
     Ok(confirm(start, best, again))
 }
 
-/// The better one of two, timed again in turn; `best` where `start` does not work.
+/// The better one of the two, timed again in turn; `best` if `start` does not work.
 fn confirm(start: Tuning, best: Tuning, mut again: impl FnMut(Tuning) -> Trial) -> Tuning {
     if start == best {
         return best;

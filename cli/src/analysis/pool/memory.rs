@@ -7,7 +7,7 @@ use crate::engine::{Settings, resident_bytes};
 use crate::options::Analysis;
 use crate::uci::console::aside;
 
-/// The cache gets at most one part in so many of what trees and cache may take together.
+/// The cache gets at most one part in this many of what trees and cache may take together.
 pub const CACHE_SHARE: usize = 4;
 
 /// A tree of less is of no use, whatever the limit, and the smallest that is made takes more than half of it.
@@ -28,20 +28,20 @@ pub struct Shares {
     pub trees: Trees,
 }
 
-/// What is asked for.
+/// What was asked for.
 #[derive(Clone, Copy)]
 pub struct Asked {
     /// Positions that are searched at the same time.
     pub parallel: usize,
     /// Sessions whose trees are kept.
     pub sessions: usize,
-    /// What a search takes, in trees: its own, and what it notes beside it.
+    /// How many trees' worth of memory a search takes: its own tree, and its notes beside it.
     pub parts: usize,
 }
 
 impl Shares {
     /// `Hash` is for all trees together, and with the cache, and all that is beside them, they take no more than
-    /// `RamLimitMb` leaves once the network is there. Says where that is room for fewer trees than were asked for.
+    /// `RamLimitMb` leaves once the network is loaded. Reports it if that is room for fewer trees than were asked for.
     pub fn of(settings: &Settings, analysis: &Analysis, asked: Asked) -> Self {
         let Asked { parallel, sessions, parts } = asked;
         let left = match settings.ram_limit_mb {
@@ -63,7 +63,8 @@ impl Shares {
     }
 }
 
-/// What is said of a limit that can't be kept: all but trees and cache, and the smallest tree, take `least` MiB.
+/// The message about a limit that can't be kept: everything but trees and cache, together with the smallest tree, takes
+/// `least` MiB.
 fn too_low(limit: usize, least: usize) -> Option<String> {
     (limit < least).then(|| {
         format!(
@@ -85,9 +86,9 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// As many as were asked for, or as there is room for: then fewer sessions are kept, and where that is not enough
-    /// fewer positions are searched at a time. Up to half of the room is for sessions. Trees have `hash` MiB, and with
-    /// what is beside them `left`.
+    /// As many trees as were asked for, or as there is room for: in that case fewer sessions are kept, and if that is
+    /// not enough, fewer positions are searched at a time. Up to half of the room is for sessions. Trees have `hash`
+    /// MiB, and with what is beside them `left`.
     fn in_memory(hash: usize, left: usize, parallel: usize, sessions: usize) -> Self {
         let room = (hash / LEAST_TREE_MB).min(left / (LEAST_TREE_MB + BESIDE_TREE_MB)).max(1);
         let parallel = parallel.min(room - sessions.min(room / 2));

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::io;
 
-/// Why a file is no table that can be used, or not at this place.
+/// Why a file is not a table that can be used, or not in this place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The system would not open or read it.
+    /// The system refused to open or read it.
     Io(io::ErrorKind),
-    /// Its length is none that a table has, 16 more than a multiple of 64: it was cut or never finished.
+    /// It has this length, which no table has (16 more than a multiple of 64): it was cut or never finished.
     Length(u64),
-    /// It begins with other bytes than a table of its kind.
+    /// It begins with these bytes, which a table of its kind does not.
     Magic([u8; 4]),
-    /// Something it speaks of lies beyond its end.
+    /// Something that it refers to is beyond its end.
     Short,
     /// It contradicts itself, or its name.
     Corrupt(&'static str),

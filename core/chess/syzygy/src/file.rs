@@ -1,4 +1,4 @@
-//! Files that are read at places, by several threads, and that are not all open at once.
+//! Files that several threads read at any offset, and that are not all open at once.
 //!
 //! Mapped files would save the system calls. But a map of a file that is cut, or whose disk is gone, ends the program
 //! with a signal, and safe code can't map a file at all. A probe costs a few reads from the system's cache; the
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::fault::Fault;
 
-/// Files that are open at once, well below the 256 that some systems allow a program.
+/// How many files are open at once, at most: well below the 256 that some systems allow a program.
 const MAX_OPEN: usize = 100;
 
-/// Files up to this length are kept in memory, once they are needed: all tables of four pieces are.
+/// Files up to this length are kept in memory once they are needed: all tables of four pieces are.
 const MAX_KEPT: u64 = 1 << 20;
 
 /// The most memory that kept files take together.
@@ -39,7 +39,7 @@ impl Default for OpenFiles {
 }
 
 impl OpenFiles {
-    /// No more than `room` bytes of files are kept in memory.
+    /// At most `room` bytes of files are kept in memory.
     pub fn with_room(room: u64) -> Self {
         Self { queue: Mutex::default(), room: room.into() }
     }
@@ -56,7 +56,7 @@ pub(crate) struct TableFile {
 }
 
 impl TableFile {
-    /// `len` is what the folder said of the file; nothing is opened yet.
+    /// `len` is the length that the folder lists for the file; nothing is opened yet.
     pub fn new(path: PathBuf, len: u64, open: Arc<OpenFiles>) -> Self {
         Self { path, len, kept: OnceLock::new(), handle: Handle::default(), open }
     }
@@ -86,7 +86,7 @@ impl TableFile {
         Ok(read?)
     }
 
-    /// Fills `bytes` from `offset` on.
+    /// Fills `bytes` from the file, from `offset` on.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         if let Some(kept) = self.kept.get() {
             let from = usize::try_from(offset).ok().and_then(|offset| kept.get(offset..)).ok_or(Fault::Short)?;
@@ -99,7 +99,7 @@ impl TableFile {
         self.open_and_read(offset, bytes)
     }
 
-    /// One thread at a time opens files. It closes the oldest where there are too many.
+    /// Opens the file and reads from it. One thread at a time opens files; it closes the oldest if there are too many.
     fn open_and_read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let mut queue = self.open.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &*self.handle.read().unwrap_or_else(PoisonError::into_inner) {
@@ -143,10 +143,10 @@ fn read_exact_at(file: &File, mut offset: u64, mut bytes: &mut [u8]) -> std::io:
 #[cfg(not(any(unix, windows)))]
 compile_error!("tablebases are read at places of a file, which is known here for Unix and Windows only");
 
-/// Reads a file from its beginning, piece by piece, never more than it has.
+/// Reads a file from its beginning, piece by piece, but never beyond its end.
 pub(crate) struct Reader<'a> {
     file: &'a TableFile,
-    /// What was read of the file so far, from its first byte on.
+    /// What was read of the file so far, from its first byte.
     bytes: Vec<u8>,
     at: usize,
 }
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from(self.u16()?) | u32::from(self.u16()?) << 16)
     }
 
-    /// Goes to the next even offset.
+    /// Moves on to the next even offset.
     pub fn align(&mut self) -> Result<(), Fault> {
         self.take(self.at & 1).map(drop)
     }

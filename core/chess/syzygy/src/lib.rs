@@ -2,9 +2,9 @@
 //!
 //! - [`Tablebases`]: the tables in some folders, shared by threads: results ([`Tablebases::wdl`]) and distances
 //!   ([`Tablebases::dtz`]).
-//! - [`RootRanks`]: which moves of a root keep its result ([`Tablebases::root_moves`]).
+//! - [`RootRanks`]: which moves of a root keep the position's result ([`Tablebases::root_moves`]).
 //! - [`three_men`]: endings of three men, which need no file.
-//! - [`Fault`]: what is wrong with a file. A bad file gives an error where it is asked, and the other tables go on.
+//! - [`Fault`]: what is wrong with a file. A bad file gives an error when it is asked, and the other tables go on.
 //!
 //! The format is Ronald de Man's. Files are read, not mapped: see `file.rs`. Nothing is printed.
 //!

@@ -4,7 +4,7 @@ use std::fmt;
 
 use oncilla_chess::{Board, Color, Piece};
 
-/// Most pieces, kings included, that a Syzygy table has.
+/// The most pieces that a Syzygy table has, kings included.
 pub const MAX_PIECES: usize = 7;
 
 /// A piece in a table: White's are 1 to 6 in the order of [`Piece`], Black's are 9 to 14.
@@ -22,9 +22,9 @@ const LETTERS: [(char, Piece); 6] = [
     ('P', Piece::Pawn),
 ];
 
-/// How many pieces of each kind each side has, four bits a kind. Each side has one king.
+/// How many pieces of each kind each side has, in four bits for each kind. Each side has one king.
 ///
-/// Its text is a table's name, `KRPvKR`: White's pieces stand before the `v`.
+/// Its text form is a table's name, such as `KRPvKR`: White's pieces are before the `v`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Material {
     sides: [u32; 2],
@@ -40,20 +40,21 @@ impl Material {
         Self { sides: [count(Color::White), count(Color::Black)] }
     }
 
-    /// Reads a table's name. `None` unless it has the form `KRPvKR`, one king a side, and at most [`MAX_PIECES`].
+    /// Reads a table's name. `None` unless it has the form `KRPvKR`, with one king on each side and at most
+    /// [`MAX_PIECES`].
     pub fn parse(name: &str) -> Option<Self> {
         let (white, black) = name.split_once('v')?;
         let material = Self { sides: [parse_side(white)?, parse_side(black)?] };
         (material.len() <= MAX_PIECES).then_some(material)
     }
 
-    /// Pieces of both sides, kings included.
+    /// How many pieces both sides have, kings included.
     #[expect(clippy::len_without_is_empty, reason = "there are always two kings")]
     pub fn len(self) -> usize {
         Color::ALL.iter().flat_map(|&color| Piece::ALL.map(|piece| self.count(color, piece))).sum()
     }
 
-    /// Pieces of one side and kind.
+    /// How many pieces of one side and kind there are.
     pub fn count(self, color: Color, piece: Piece) -> usize {
         (self.sides[color as usize] >> shift(piece) & 15) as usize
     }
@@ -63,23 +64,23 @@ impl Material {
         Self { sides: [self.sides[1], self.sides[0]] }
     }
 
-    /// Both sides have the same pieces.
+    /// Whether both sides have the same pieces.
     pub fn is_symmetric(self) -> bool {
         self.sides[0] == self.sides[1]
     }
 
-    /// A side has a pawn.
+    /// Whether a side has a pawn.
     pub fn has_pawns(self) -> bool {
         Color::ALL.iter().any(|&color| self.count(color, Piece::Pawn) > 0)
     }
 
-    /// A side has exactly one piece of some kind, pawns and kings aside.
+    /// Whether a side has exactly one piece of some kind, pawns and kings aside.
     pub(crate) fn has_unique_piece(self) -> bool {
         let kinds = [Piece::Knight, Piece::Bishop, Piece::Rook, Piece::Queen];
         Color::ALL.iter().any(|&color| kinds.iter().any(|&piece| self.count(color, piece) == 1))
     }
 
-    /// How many pieces there are of a table's piece code; 0 for a number that is no code.
+    /// How many pieces there are with a table's piece code; 0 for a number that is not a code.
     pub(crate) fn count_of_code(self, code: u8) -> usize {
         let color = if code < BLACK { Color::White } else { Color::Black };
         match (code & 7).checked_sub(1).and_then(|kind| Piece::try_index(kind.into())) {

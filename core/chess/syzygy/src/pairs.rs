@@ -4,8 +4,8 @@
 //! symbols in a canonical Huffman code, most significant bit first. `lengths` says how many values each block holds,
 //! and a sparse `index` says in which block, and how far from its beginning, the middle value of each span lies.
 //!
-//! Whatever the file says, a look-up ends: a symbol is longer than each of its halves, a block has so many bits, and
-//! the walk along the blocks is bounded.
+//! Whatever the file says, a look-up ends: a symbol is longer than each of its halves, a block has a limited number of
+//! bits, and the walk along the blocks is bounded.
 
 use crate::fault::Fault;
 use crate::file::{Reader, TableFile};

@@ -1,4 +1,4 @@
-//! From what tables hold to the result and the distance of a position.
+//! From the values in tables to the result and the distance of a position.
 //!
 //! Tables leave out what is cheap to find: captures, en passant, and for distances pawn moves that keep the result.
 
@@ -10,34 +10,34 @@ use crate::table::{Metric, RawDtz};
 use crate::tablebases::{ProbeError, Tablebases};
 use crate::wdl::Wdl;
 
-/// A result, and how it comes about.
+/// A result, and how it is reached.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     wdl: Wdl,
-    /// Only a capture reaches it, or a capture wins: the next zeroing move is this one.
+    /// True if only a capture reaches it, or if a capture wins: then the next zeroing move is this one.
     by_capture: bool,
 }
 
-/// Plies to the next zeroing move, seen from the side to move, as [`Tablebases::dtz`] has them.
+/// Plies to the next zeroing move, seen from the side to move, as [`Tablebases::dtz`] gives them.
 ///
-/// Of two with as many plies the one that is not exact is the smaller: the least of several is sure only if all of them
-/// are.
+/// Of two distances with equal plies the one that is not exact is the smaller: the least of several is sure only if all
+/// of them are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Distance {
     pub plies: i32,
-    /// If not, it may take one ply more.
+    /// If false, the zeroing move may come one ply later.
     pub exact: bool,
 }
 
 impl Distance {
     const DRAW: Self = Self { plies: 0, exact: true };
 
-    /// Where the next move is the zeroing one.
+    /// The distance if the next move is the zeroing one.
     fn before_zeroing(wdl: Wdl) -> Self {
         Self { plies: before_zeroing(wdl), exact: true }
     }
 
-    /// Seen by the side that came here by a move that is no zeroing one.
+    /// The distance as seen by the side that came here by a move that is not a zeroing one.
     fn before_move(self) -> Self {
         Self { plies: -self.plies - self.plies.signum(), ..self }
     }
@@ -47,7 +47,7 @@ impl Tablebases {
     /// The result of a position with the rule-50 counter at 0, seen from the side to move.
     ///
     /// # Errors
-    /// Castling rights, too many pieces, a table that is missing or of no use.
+    /// For castling rights, too many pieces, and a table that is missing or can't be used.
     pub fn wdl(&self, board: &Board) -> Result<Wdl, ProbeError> {
         self.check(board)?;
         Ok(self.outcome(board)?.wdl)
@@ -57,10 +57,10 @@ impl Tablebases {
     /// counter at 0.
     ///
     /// Positive if that side wins, negative if it loses, 0 for a draw; beyond ±100 for a cursed win and a blessed loss.
-    /// −1 if it is mated. Where a table counts moves instead of plies, it may be one ply off.
+    /// −1 if it is mated. If the table counts moves instead of plies, the number may be one ply off.
     ///
     /// # Errors
-    /// Castling rights, too many pieces, a table that is missing or of no use.
+    /// For castling rights, too many pieces, and a table that is missing or can't be used.
     pub fn dtz(&self, board: &Board) -> Result<i32, ProbeError> {
         self.check(board)?;
         Ok(self.distance(board, Lookahead::OnePly)?.plies)
@@ -80,7 +80,7 @@ impl Tablebases {
                 captures = captures.max(wdl);
             }
         }
-        // The table knows nothing of en passant: not that it is possible, nor that it may be the only move there is.
+        // The table ignores en passant: both that it is possible, and that it may be the only move there is.
         let table = self.raw_wdl(board)?;
         if let Some(wdl) = en_passant {
             let must = || moves_of(board, |board, mv| !is_en_passant(board, mv)).is_empty();
@@ -94,8 +94,8 @@ impl Tablebases {
         Ok(Outcome { wdl, by_capture: captures == wdl && wdl > Wdl::Draw })
     }
 
-    /// The result of a position just after a capture, so that there is no en passant, as far as it lies between `alpha`
-    /// and `beta`.
+    /// The result of a position just after a capture (so that there is no en passant), limited to the range between
+    /// `alpha` and `beta`.
     fn after_captures(&self, board: &Board, mut alpha: Wdl, beta: Wdl) -> Result<Wdl, ProbeError> {
         for mv in moves_of(board, is_capture) {
             let wdl = -self.after_captures(&after(board, mv), -beta, -alpha)?;
@@ -133,8 +133,8 @@ impl Tablebases {
         Ok(false)
     }
 
-    /// The distance where the table has only the other side to move. No zeroing move is the best for a winner, and a
-    /// loser makes one only if it must.
+    /// The distance if the table has only the other side to move. For a winner no zeroing move is the best, and a loser
+    /// makes one only if it must.
     fn distance_by_replies(&self, board: &Board, wdl: Wdl) -> Result<Distance, ProbeError> {
         let mut best = (wdl < Wdl::Draw).then(|| Distance::before_zeroing(wdl));
         for mv in moves_of(board, |board, mv| !is_zeroing(board, mv)) {
@@ -150,7 +150,7 @@ impl Tablebases {
         best.ok_or_else(|| contradiction(board))
     }
 
-    /// The distance that the side to move gets by a move of the board; 0 for a draw.
+    /// The distance that the side to move gets by a move on the board; 0 for a draw.
     pub(crate) fn distance_by(&self, board: &Board, mv: Move) -> Result<Distance, ProbeError> {
         let next = after(board, mv);
         if is_mate(&next) {
@@ -165,7 +165,7 @@ impl Tablebases {
         Ok(self.distance(&next, Lookahead::OnePly)?.before_move())
     }
 
-    /// The result that the side to move gets by a move of the board.
+    /// The result that the side to move gets by a move on the board.
     pub(crate) fn wdl_by(&self, board: &Board, mv: Move) -> Result<Wdl, ProbeError> {
         Ok(-self.outcome(&after(board, mv))?.wdl)
     }
@@ -179,7 +179,7 @@ enum Lookahead {
     None,
 }
 
-/// The distance of a position whose best move zeroes the counter, with a result that is no draw.
+/// The distance of a position whose best move zeroes the counter, and whose result is not a draw.
 fn before_zeroing(wdl: Wdl) -> i32 {
     match wdl {
         Wdl::Loss => -1,

@@ -1,4 +1,4 @@
-//! Which moves of a root keep its result.
+//! Which moves of a root keep the position's result.
 
 use oncilla_chess::{History, Move, MoveList};
 
@@ -9,27 +9,27 @@ use crate::wdl::Wdl;
 /// The rank of a move that wins, or loses, whatever the rule-50 counter says.
 pub const MAX_RANK: i32 = 1000;
 
-/// The last ply, counted from where the rule-50 counter is 0, on which a zeroing move comes in time.
+/// The last ply, counted from when the rule-50 counter was 0, on which a zeroing move is in time.
 const LAST_PLY: i32 = 100;
 
 /// A move of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankedMove {
-    /// Castling never occurs.
+    /// The move. It is never castling.
     pub mv: Move,
-    /// More is better: see [`dtz_rank`] and [`wdl_rank`].
+    /// The rank; more is better: see [`dtz_rank`] and [`wdl_rank`].
     pub rank: i32,
-    /// The result, seen from the side to move at the root. Where distances are known, with the rule-50 counter that the
-    /// game has: a win that comes too late is cursed.
+    /// The result, seen from the side to move at the root. If distances are known, it takes the game's rule-50 counter
+    /// into account: a win that comes too late is cursed.
     pub wdl: Wdl,
     /// Plies to the next zeroing move, this one included; 0 for a draw. `None` if moves were ranked by results only.
     pub dtz: Option<i32>,
-    /// Plies to mate, this one included, negative for the side that is mated. `None` where only a table of a file is
-    /// asked, and where the rule-50 counter may come in between.
+    /// Plies to mate, this one included, negative for the side that is mated. `None` if it comes from a table in a
+    /// file, or if the rule-50 counter may run out before.
     pub mate: Option<i32>,
-    /// [`RankedMove::wdl`] is a win or a loss that would come on the very ply on which the rule-50 counter runs out, by
-    /// a table that counts moves and not plies: it may come one ply later, and then it is a draw. (The rank is that of
-    /// Lc0 all the same.)
+    /// True if [`RankedMove::wdl`] is a win or a loss that would come on the very ply on which the rule-50 counter runs
+    /// out, by a table that counts moves and not plies: it may come one ply later, and then it is a draw. (The rank is
+    /// that of Lc0 all the same.)
     pub may_be_late: bool,
 }
 
@@ -40,8 +40,8 @@ pub struct RootRanks {
     pub moves: Vec<RankedMove>,
     /// Why moves could be ranked by results only; `None` if distances are known.
     ///
-    /// With distances every move that remains makes progress, or keeps a win with plies to spare. Without, a search
-    /// must find the progress itself.
+    /// With distances every move that remains makes progress, or keeps a win with plies to spare. Without distances, a
+    /// search must find the progress itself.
     pub without_dtz: Option<ProbeError>,
 }
 
@@ -51,7 +51,7 @@ impl RootRanks {
         self.moves.iter().map(|ranked| ranked.rank).max().unwrap_or(0)
     }
 
-    /// The moves that a search should look at: those of the best rank.
+    /// The moves that a search should look at: those with the best rank.
     pub fn best(&self) -> impl Iterator<Item = &RankedMove> {
         let best = self.best_rank();
         self.moves.iter().filter(move |ranked| ranked.rank == best)
@@ -65,14 +65,14 @@ impl RootRanks {
 }
 
 impl Tablebases {
-    /// Ranks the legal moves of a game's last position, whatever its rule-50 counter.
+    /// Ranks the legal moves of a game's last position, whatever its rule-50 counter is.
     ///
-    /// By distance, or by result where a DTZ table is missing. `fast_play` (Lc0's `SyzygyFastPlay`) ranks winning moves
-    /// by distance even where there is time for all of them.
+    /// They are ranked by distance, or by result if a DTZ table is missing. `fast_play` (Lc0's `SyzygyFastPlay`) ranks
+    /// winning moves by distance even if there is time for all of them.
     ///
     /// # Errors
-    /// Castling rights, too many pieces, no legal move ([`ProbeError::NoMove`]); a WDL table that is missing or of no
-    /// use.
+    /// For castling rights, too many pieces, no legal move ([`ProbeError::NoMove`]), and a WDL table that is missing or
+    /// can't be used.
     pub fn root_moves<const CAP: usize>(
         &self,
         history: &History<CAP>,
@@ -106,7 +106,7 @@ impl Tablebases {
     }
 }
 
-/// A position has occurred twice since the last zeroing move: whoever wins has wasted time.
+/// Whether a position has occurred twice since the last zeroing move: then the side that wins has wasted time.
 fn has_repeated<const CAP: usize>(history: &History<CAP>) -> bool {
     (0..=usize::from(history.rule50()))
         .map_while(|plies| history.back(plies))
@@ -116,11 +116,12 @@ fn has_repeated<const CAP: usize>(history: &History<CAP>) -> bool {
 /// The rank of a move by the plies to the next zeroing move, this one included (Lc0's formula, from Fathom).
 ///
 /// - A win that comes before the counter runs out, at latest on its 99th ply: [`MAX_RANK`]. All such moves are equal,
-///   and the search chooses; unless it must `hurry`, because it has repeated a position or was told to.
+///   and the search chooses; except with `hurry`, because the game has repeated a position or because the caller asked
+///   for it.
 /// - Other wins: `MAX_RANK − (dtz + rule50)`, so that the fastest is best.
 /// - A loss against which the counter does not help, even if the winner takes twice as long: `−MAX_RANK`.
 /// - Other losses: `−MAX_RANK + (−dtz + rule50)`: the slower, the better.
-/// - A draw: 0. Others stay on their side of it, however long they take or how far the counter is.
+/// - A draw: 0. Wins and losses stay on their side of it, however long they take or how far the counter is.
 pub fn dtz_rank(dtz: i32, rule50: i32, hurry: bool) -> i32 {
     match dtz {
         1.. if dtz + rule50 <= 99 && !hurry => MAX_RANK,

@@ -1,8 +1,8 @@
 //! One table: its file read, and the raw value of a position.
 //!
-//! A WDL table holds, for either side to move, who wins with the best play that is no capture; where a capture is at
-//! least as good, the value may be any that is no better. A DTZ table holds for one side to move the plies to the next
-//! zeroing move, and only where that can't be seen at once. [`crate::probe`] makes results of both.
+//! A WDL table holds, for either side to move, the result of the best move that is not a capture; if a capture is at
+//! least as good, the value may be any that is not better. A DTZ table holds, for one side to move, the plies to the
+//! next zeroing move, and only if that can't be seen at once. [`crate::probe`] turns both into results.
 //!
 //! The head of a file says, for each part (a side to move, and with pawns the file of the leading pawn), how positions
 //! are numbered and how values are compressed. Then come for all parts the maps (DTZ only), indexes, block lengths and
@@ -20,7 +20,7 @@ use crate::material::{BLACK, MAX_PIECES, Material};
 use crate::pairs::Pairs;
 use crate::wdl::Wdl;
 
-/// What a table tells.
+/// What a table's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Win, draw or loss: `.rtbw`.
@@ -30,7 +30,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The ending of its files' names, without the dot.
+    /// The extension of its files' names, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Wdl => "rtbw",
@@ -95,22 +95,22 @@ struct Part {
     maps: Option<[Vec<u16>; 4]>,
 }
 
-/// What a DTZ table says.
+/// What a DTZ table has for a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawDtz {
     Plies {
-        /// To the next zeroing move, at least 1; cursed wins and blessed losses are 100 further away.
+        /// Plies to the next zeroing move, at least 1; for cursed wins and blessed losses 100 more.
         plies: i32,
-        /// The table counts plies. Where it counts moves, there may be one ply more.
+        /// True if the table counts plies. If it counts moves, there may be one ply more.
         exact: bool,
     },
-    /// The table has the other side to move only.
+    /// The table has only the other side to move.
     OtherSide,
 }
 
 impl Table {
     pub fn read(file: &TableFile, material: Material, metric: Metric) -> Result<Self, Fault> {
-        // Tables end with a checksum of 16 bytes behind a multiple of 64.
+        // A table ends with a checksum of 16 bytes, after a multiple of 64 bytes.
         if file.len() % 64 != 16 {
             return Err(Fault::Length(file.len()));
         }
@@ -145,7 +145,7 @@ impl Table {
         Wdl::ALL.get(usize::from(value)).copied().ok_or(Fault::Corrupt("a value that is no result"))
     }
 
-    /// The raw value of a DTZ table for a position whose result is known, and is no draw.
+    /// The raw value of a DTZ table for a position whose result is known, and is not a draw.
     pub fn dtz(&self, file: &TableFile, board: &Board, wdl: Wdl) -> Result<RawDtz, Fault> {
         let (part, number, black_to_move) = self.find(board);
         let has_black_to_move = part.flags & flag::BLACK_TO_MOVE != 0;

@@ -1,4 +1,4 @@
-//! The tables that were found.
+//! The tables that were found in the folders.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,12 +17,13 @@ use crate::wdl::Wdl;
 /// Syzygy tables in some folders. Threads share them through a reference.
 ///
 /// A table's file is opened when a position needs it. Files up to 1 MiB are kept in memory then, as long as they take
-/// no more than 64 MiB together; of others only the heads, some kilobytes each, and no more than 100 are open at once.
+/// no more than 64 MiB together; of larger files only the heads are kept, some kilobytes each, and no more than 100 are
+/// open at once.
 #[derive(Debug)]
 pub struct Tablebases {
     wdl: Slots,
     dtz: Slots,
-    /// Of the largest WDL table.
+    /// Number of pieces of the largest WDL table.
     max_pieces: usize,
     unreadable: Vec<BadFile>,
 }
@@ -30,23 +31,23 @@ pub struct Tablebases {
 /// The files that have a table's name, one a folder, in the order of the folders.
 type Slots = HashMap<Material, Vec<Slot>>;
 
-/// A file that was found, and the table once somebody has asked for it.
+/// A file that was found, and the table in it once somebody has asked for it.
 #[derive(Debug)]
 struct Slot {
     file: TableFile,
     table: OnceLock<Result<Table, Fault>>,
-    /// The first place of a good table that is of no use.
+    /// The first fault that was found in some place of an otherwise good table.
     damage: OnceLock<Fault>,
 }
 
-/// There are no tables to be had.
+/// Why there are no tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenError {
     /// The list names no folder.
     NoFolder,
-    /// None of the folders has a WDL table. Folders that could not be read are among them.
+    /// None of the folders has a WDL table. Folders that could not be read are listed, too.
     NoTables {
-        /// The folders, and what was wrong with them, if something was.
+        /// The folders, each with what was wrong with it, if anything was.
         folders: Vec<(PathBuf, Option<io::ErrorKind>)>,
     },
 }
@@ -74,9 +75,9 @@ impl std::error::Error for OpenError {}
 /// A file or a folder that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadFile {
-    /// Which.
+    /// The file or folder.
     pub path: PathBuf,
-    /// Why.
+    /// What is wrong with it.
     pub fault: Fault,
 }
 
@@ -93,27 +94,27 @@ pub enum ProbeError {
     CastlingRights,
     /// More pieces than the largest table has.
     TooManyPieces {
-        /// On the board.
+        /// Pieces on the board.
         got: usize,
-        /// In the largest table.
+        /// Pieces of the largest table.
         most: usize,
     },
     /// The root has no legal move to rank.
     NoMove,
     /// A table that the answer depends on was not found.
     NoTable {
-        /// Whose.
+        /// The material of the table.
         material: Material,
-        /// Which kind.
+        /// The kind of the table.
         metric: Metric,
     },
-    /// A table that the answer depends on is of no use, as a whole or in this place.
+    /// A table that the answer depends on can't be used, as a whole or in this place.
     BadTable {
-        /// Whose.
+        /// The material of the table.
         material: Material,
-        /// Which kind.
+        /// The kind of the table.
         metric: Metric,
-        /// Why.
+        /// What is wrong with it.
         fault: Fault,
     },
 }
@@ -133,14 +134,14 @@ impl fmt::Display for ProbeError {
 impl std::error::Error for ProbeError {}
 
 impl Tablebases {
-    /// Looks for tables in folders, whose names stand in one text with `:` between them, on Windows `;`.
+    /// Looks for tables in folders. `paths` lists them with `:` in between, on Windows with `;`.
     ///
-    /// Of two files with one name the first folder's counts, as far as it is good; where it is not, the next one is
-    /// asked. Only names and lengths are looked at. What turns out to be no table is left out, now or when it is first
-    /// asked, and told by [`Tablebases::bad_files`].
+    /// Of two files with the same name, the first folder's is used as far as it is good; where it is not, the next one
+    /// is asked. Only names and lengths are looked at here. A file that turns out not to be a table is left out, now or
+    /// when it is first asked, and reported by [`Tablebases::bad_files`].
     ///
     /// # Errors
-    /// There is no table at all.
+    /// If there is no table at all.
     pub fn open(paths: &str) -> Result<Self, OpenError> {
         Self::open_with(paths, OpenFiles::default())
     }
@@ -199,13 +200,13 @@ impl Tablebases {
         self.max_pieces
     }
 
-    /// How many tables of a kind were found, those with one name counted once.
+    /// How many tables of a kind were found; those with the same name count once.
     pub fn tables(&self, metric: Metric) -> usize {
         self.slots(metric).len()
     }
 
     /// Files and folders that turned out to be of no use, as a whole or in places, so far, ordered by name. Probing
-    /// finds more of them. A file is told once, with what was found first.
+    /// finds more of them. A file is listed once, with the fault that was found first.
     pub fn bad_files(&self) -> Vec<BadFile> {
         let refused = |slot: &Slot| {
             let fault = *slot.table.get()?.as_ref().err().or(slot.damage.get())?;
@@ -217,8 +218,8 @@ impl Tablebases {
         bad
     }
 
-    /// Whether a search may take the result of a position for its value: no castling rights, not too many pieces, and a
-    /// rule-50 counter of 0, because that is what results are for.
+    /// Whether a search may take the result of a position for its value: there must be no castling rights, not too many
+    /// pieces, and a rule-50 counter of 0, because that is what the tables' results assume.
     ///
     /// A table may still be missing.
     pub fn applies_to(&self, position: &Position) -> bool {
@@ -261,7 +262,7 @@ impl Tablebases {
         }
     }
 
-    /// What a DTZ table has for a position with that result, which is no draw.
+    /// What a DTZ table has for a position with that result, which is not a draw.
     pub(crate) fn raw_dtz(&self, board: &Board, wdl: Wdl) -> Result<RawDtz, ProbeError> {
         self.ask(Metric::Dtz, board, |table, file| table.dtz(file, board, wdl))
     }
@@ -285,7 +286,7 @@ impl Tablebases {
             answer.map_err(|fault| ProbeError::BadTable { material, metric, fault })
         };
         let mut answer = Err(ProbeError::NoTable { material: on_board, metric });
-        // A file may be no table, or damaged; and it may have the name of the colours swapped.
+        // A file may not be a table, or may be damaged; and it may have the name with colours swapped.
         for material in [on_board, on_board.swapped()] {
             for slot in slots.get(&material).into_iter().flatten() {
                 if answer.is_ok() {
@@ -306,7 +307,7 @@ pub(crate) fn has_castling_rights(board: &Board) -> bool {
     })
 }
 
-/// The table that a file's name speaks of.
+/// The table that a file's name stands for.
 fn table_of(path: &Path) -> Option<(Material, Metric)> {
     let extension = path.extension()?.to_str()?;
     let metric = [Metric::Wdl, Metric::Dtz].into_iter().find(|metric| metric.extension() == extension)?;

@@ -1,10 +1,10 @@
-//! Endings of three men without a file: a queen, a rook or a pawn against a bare king.
+//! Endings of three men, which need no file: a queen, a rook or a pawn against a bare king.
 //!
 //! The tables are made when a position first asks for them, by retrograde analysis (Ken Thompson, *Retrograde Analysis
 //! of Certain Endgames*, ICCA Journal 9(3), 1986): ply by ply, a position is won from which a move leads to a lost one,
-//! and lost if all its moves lead to won ones. All squares of the bare king are taken at once, as the bits of a set.
-//! Positions that are mirror images share their place, so that it is 56 squares of the man times 64 of the king beside
-//! it. The tables take 640 KiB, and some twenty milliseconds once in a process.
+//! and lost if all its moves lead to won ones. All squares of the bare king are handled at once, as the bits of a set.
+//! Positions that are mirror images share a place, so that there are 56 squares of the man times 64 of the king beside
+//! it. The tables take 640 KiB, and making them takes some twenty milliseconds once in a process.
 //!
 //! Every win has two distances: to mate, and to the next pawn move that keeps the win, which is what the fifty-move
 //! rule asks for. With a bishop or a knight nobody can win.
@@ -21,24 +21,24 @@ use crate::root::{MAX_RANK, RankedMove, RootRanks, dtz_rank, wdl_of_rank};
 use crate::tablebases::has_castling_rights;
 use crate::wdl::Wdl;
 
-/// Plies without a zeroing move with which the game is drawn.
+/// After this many plies without a zeroing move the game is drawn.
 const FIFTY_MOVES: u16 = 100;
 
 /// What is known of a position, seen from the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// The result with the rule-50 counter at 0. No win is cursed.
+    /// The result with the rule-50 counter at 0. A win is never cursed.
     pub wdl: Wdl,
-    /// Plies to mate with the best play of both; 0 where the side to move is mated, or draws.
+    /// Plies to mate with the best play of both sides; 0 if the side to move is mated, or draws.
     pub to_mate: u8,
-    /// Plies to the first pawn move that keeps the win, or to mate, where the winner wants it soon and the loser late.
+    /// Plies to the first pawn move that keeps the win, or to mate, if the winner wants it early and the loser late.
     pub to_zeroing: u8,
 }
 
 impl Known {
     const DRAW: Self = Self { wdl: Wdl::Draw, to_mate: 0, to_zeroing: 0 };
 
-    /// The result with that rule-50 counter: a mate or a pawn move on ply 100 is in time.
+    /// The result with the rule-50 counter at `rule50`: a mate or a pawn move on ply 100 is in time.
     pub fn with_rule50(self, rule50: u16) -> Wdl {
         match self.wdl {
             Wdl::Win if self.runs_out(self.to_zeroing, rule50) => Wdl::CursedWin,
@@ -47,7 +47,7 @@ impl Known {
         }
     }
 
-    /// Plies to mate where the counter can't come in between: then it is a mate like one that a search has found.
+    /// Plies to mate, if the counter can't run out before: then it is a mate like one that a search has found.
     pub fn mate(self, rule50: u16) -> Option<u8> {
         (self.wdl != Wdl::Draw && !self.runs_out(self.to_mate, rule50)).then_some(self.to_mate)
     }
@@ -57,14 +57,14 @@ impl Known {
     }
 }
 
-/// Whether there are three men or fewer. A search asks that of every leaf: it counts no further.
+/// Whether there are three men or fewer. A search asks this of every leaf: so no more are counted than needed.
 #[inline]
 pub fn are_all(board: &Board) -> bool {
     let without_one = |men: u64, _| men & men.wrapping_sub(1);
     (0..3).fold(board.occupied().0, without_one) == 0
 }
 
-/// What is known of a position; `None` with more than three men, and with castling rights.
+/// What is known of a position; `None` with more than three men, or with castling rights.
 pub fn probe(board: &Board) -> Option<Known> {
     if !are_all(board) || has_castling_rights(board) {
         return None;
@@ -79,11 +79,11 @@ pub fn probe(board: &Board) -> Option<Known> {
     Some(tables().known(man, king, bare, board.side_to_move() == strong))
 }
 
-/// Ranks the legal moves of a game's last position: of wins in time the shortest way to mate is best, of losses the
-/// longest.
+/// Ranks the legal moves of a game's last position: among wins in time the shortest way to mate is best, among losses
+/// the longest.
 ///
 /// A winner's move after which the game can be drawn at once, by the third occurrence of a position, counts as a draw.
-/// `None` where [`probe`] knows nothing, and without a legal move.
+/// `None` if [`probe`] knows nothing, or if there is no legal move.
 pub fn root_moves<const CAP: usize>(history: &History<CAP>) -> Option<RootRanks> {
     probe(history.board())?;
     let mut moves = MoveList::new();
@@ -93,8 +93,8 @@ pub fn root_moves<const CAP: usize>(history: &History<CAP>) -> Option<RootRanks>
     moves.filter(|moves| !moves.is_empty()).map(|moves| RootRanks { moves, without_dtz: None })
 }
 
-/// A shortest way to mate that begins with `first`, a legal move of the board, with the longest defence. That move
-/// alone, if it draws or nothing is known of it.
+/// A shortest way to mate that begins with `first`, a legal move on the board, against the longest defence. It is only
+/// that move if it draws or if nothing is known of it.
 pub fn line(board: &Board, first: Move) -> Vec<Move> {
     let mut line = vec![first];
     let mut last = after(board, first);
@@ -131,7 +131,7 @@ fn ranked<const CAP: usize>(game: &mut History<CAP>, mv: Move) -> Option<RankedM
     Some(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz), mate, may_be_late: false })
 }
 
-/// Whether the game is drawn after its last move, or by some reply where the side that replies is lost.
+/// Whether the game is drawn after its last move, or by some reply of a side that is lost.
 fn is_let_go<const CAP: usize>(game: &mut History<CAP>, known: Known) -> bool {
     let is_drawn = |game: &History<CAP>| game.terminal(1, false).is_some_and(Terminal::is_draw);
     let mut replies = MoveList::new();
@@ -147,22 +147,22 @@ fn is_let_go<const CAP: usize>(game: &mut History<CAP>, known: Known) -> bool {
     replies.iter().any(draws) || is_drawn(game)
 }
 
-/// The man beside the kings, a white one. In the tables it stands on the files a to d, and without pawns on the ranks 1
-/// to 4.
+/// The man beside the kings, a white one. In the tables it is on files a to d, and, if it is not a pawn, on ranks 1 to
+/// 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Man {
     piece: Piece,
     square: Square,
 }
 
-/// Places of a queen, and of a rook.
+/// How many places a queen has, and a rook.
 const QUADRANT: usize = 16;
-/// Places of a pawn.
+/// How many places a pawn has.
 const PAWNS: usize = 24;
 const PLACES: usize = 2 * QUADRANT + PAWNS;
 
 impl Man {
-    /// All that have a place, in that order.
+    /// All men on squares that have a place, in the order of the places.
     fn all() -> Vec<Self> {
         let of = |piece| Square::ALL.map(|square| Self { piece, square });
         let all = [Piece::Queen, Piece::Rook, Piece::Pawn].into_iter().flat_map(of);
@@ -173,7 +173,7 @@ impl Man {
         self.piece != Piece::Pawn || !matches!(self.square.rank(), Rank::First | Rank::Eighth)
     }
 
-    /// What brings it to its place.
+    /// The mirroring that brings it to its place.
     fn mirror(self) -> Mirror {
         let ranks = self.piece != Piece::Pawn && self.square.rank() > Rank::Fourth;
         Mirror { files: self.square.file() > File::D, ranks }
@@ -190,7 +190,7 @@ impl Man {
         }
     }
 
-    /// What it attacks; it looks through the bare king, which can't flee along a line.
+    /// The squares that it attacks; it sees through the bare king, which can't flee along a line.
     fn attacks(self, king: Square) -> BitBoard {
         let own = king.bitboard();
         match self.piece {
@@ -200,7 +200,7 @@ impl Man {
         }
     }
 
-    /// Where it can go, but for the bare king.
+    /// The squares that it can go to, as if the bare king were not there.
     fn moves(self, king: Square) -> BitBoard {
         match self.piece {
             Piece::Pawn => get_pawn_quiets(self.square, Color::White, king.bitboard()),
@@ -208,7 +208,8 @@ impl Man {
         }
     }
 
-    /// What it is after a move: a pawn on the last rank is a queen, or a rook where that would be stalemate.
+    /// What it is after a move to `to`: a pawn on the last rank becomes a queen, or a rook if a queen would be
+    /// stalemate.
     fn after(self, to: Square) -> impl Iterator<Item = Self> {
         let promotes = !Self { square: to, ..self }.may_stand();
         let pieces = if promotes { [Some(Piece::Queen), Some(Piece::Rook)] } else { [Some(self.piece), None] };
@@ -216,7 +217,7 @@ impl Man {
     }
 }
 
-/// Left for right, the first rank for the last.
+/// Mirrors left to right, or the first rank to the last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Mirror {
     files: bool,
@@ -249,17 +250,17 @@ impl Sets {
         &mut self.0[man.place() * Square::NUM + king as usize]
     }
 
-    /// With the man on any square.
+    /// The set with the man on any square.
     fn of(&self, man: Man, king: Square) -> BitBoard {
         let mirror = man.mirror();
         mirror.set(self.0[man.place() * Square::NUM + mirror.square(king) as usize])
     }
 }
 
-/// Plies to the end, for the side of the man to move and for the bare king.
+/// Plies to the end: with the side of the man to move, and with the bare king to move.
 struct Plies([Vec<u8>; 2]);
 
-/// A position that is drawn, or can't be.
+/// Stands for a position that is drawn, or impossible.
 const NEVER: u8 = u8::MAX;
 
 impl Plies {
@@ -270,12 +271,12 @@ impl Plies {
 
 struct Tables {
     to_mate: Plies,
-    /// Of pawns only: without, it is the same. So the places before a pawn's are left out.
+    /// For pawns only: for the other men it is the same. So the places before the pawns' are left out.
     to_zeroing: Plies,
 }
 
-/// Makes what the other functions ask, if that has not been done: some 20 ms of a PC, which the first of them takes
-/// otherwise.
+/// Makes the tables that the other functions use, if that has not been done. It takes some 20 ms on a PC, which
+/// otherwise the first of these functions takes.
 pub fn prepare() {
     tables();
 }
@@ -312,8 +313,8 @@ impl Tables {
     }
 }
 
-/// Plies to mate; or, where it is given which positions are lost `behind` a pawn's move, to such a move. Also gives
-/// back the positions that are lost.
+/// Plies to mate; or, if `behind` is given (the positions that are lost after a pawn's move), plies to such a move.
+/// Also returns the positions that are lost.
 fn solve(men: &[Man], behind: Option<&Sets>) -> (Plies, Sets) {
     let mut plies = Plies([NEVER; 2].map(|never| vec![never; PLACES * Square::NUM * Square::NUM]));
     let (mut won, mut lost) = (Sets::new(), Sets::new());
@@ -339,7 +340,7 @@ fn solve(men: &[Man], behind: Option<&Sets>) -> (Plies, Sets) {
             new.iter().for_each(|bare| plies.0[side][Plies::index(man, king, bare)] = ply);
             is_over &= new.is_empty();
         }
-        // Without a pawn that can move there may be nobody to mate at once, but one to promote.
+        // At ply 0 there may be no mate yet, but a pawn to promote.
         if is_over && ply > 0 {
             break;
         }
@@ -347,7 +348,8 @@ fn solve(men: &[Man], behind: Option<&Sets>) -> (Plies, Sets) {
     (plies, lost)
 }
 
-/// Where the bare king must stand for a move that leads to a `lost` position, a pawn's to one that is lost `behind` it.
+/// The squares of the bare king for which some move leads to a `lost` position, or a pawn's move to one that is lost
+/// `behind` it.
 fn wins(man: Man, king: Square, lost: &Sets, behind: &Sets) -> BitBoard {
     let behind = if man.piece == Piece::Pawn { behind } else { lost };
     let steps = (get_king_moves(king) & !man.square.bitboard()).iter();
@@ -357,18 +359,18 @@ fn wins(man: Man, king: Square, lost: &Sets, behind: &Sets) -> BitBoard {
         all & !get_between_rays(man.square, to)
     };
     let by_man = man.moves(king).iter().fold(BitBoard::EMPTY, |all, to| all | reach(to));
-    // It is not its turn where it is in check.
+    // It can't be this side's turn if the bare king is in check.
     (by_king | by_man) & !(man.attacks(king) | get_king_moves(king) | king.bitboard() | man.square.bitboard())
 }
 
-/// Where the bare king is lost: all its moves lead to squares where it is won against. Only neighbours of `fresh`
-/// squares can be new.
+/// The squares of the bare king on which it is lost: all its moves lead to squares on which it is won against. Only
+/// neighbours of `fresh` squares can be new.
 fn losses(man: Man, king: Square, won: BitBoard, fresh: BitBoard) -> BitBoard {
     let checked = man.attacks(king);
     let beside = get_king_moves(king);
     let near = fresh.iter().fold(BitBoard::EMPTY, |all, square| all | get_king_moves(square));
     let is_lost = |&bare: &Square| {
-        // A man that the king does not guard can be captured, and nothing is won behind that.
+        // A man that its own king does not guard can be captured, and then nothing is won.
         let flights = get_king_moves(bare) & !(checked | beside);
         (flights & !won).is_empty() && (checked.has(bare) || !flights.is_empty())
     };

@@ -1,4 +1,4 @@
-//! Results.
+//! Results of positions.
 
 use std::ops::Neg;
 
@@ -19,10 +19,10 @@ pub enum Wdl {
 }
 
 impl Wdl {
-    /// From the worst to the best.
+    /// All results, from the worst to the best.
     pub const ALL: [Wdl; 5] = [Wdl::Loss, Wdl::BlessedLoss, Wdl::Draw, Wdl::CursedWin, Wdl::Win];
 
-    /// What a game ends with under the fifty-move rule: 1 won, 0 drawn, −1 lost.
+    /// The points under the fifty-move rule: 1 for a win, 0 for a draw, −1 for a loss.
     pub fn points(self) -> i8 {
         match self {
             Wdl::Loss => -1,

@@ -20,7 +20,7 @@ impl Audit<'_> {
     }
 }
 
-/// Goes through all nodes. Gives back their number.
+/// Goes through all nodes. Returns their number.
 pub fn audit<R: Repository>(search: &Search<R>, against: &Audit<'_>) -> usize {
     let Some(root) = search.root else { return 0 };
     let mut seen = HashSet::from([root]);
@@ -53,7 +53,7 @@ struct NodeAudit<'a, R> {
 }
 
 impl<R: Repository> NodeAudit<'_, R> {
-    /// Checks the node and its edges. Gives back its children.
+    /// Checks the node and its edges. Returns its children.
     fn node(&self) -> List<(Move, Key)> {
         let here = self.search.repository.lock(self.key);
         let path = self.path;

@@ -148,7 +148,7 @@ fn a_line_goes_on_with_the_reply_that_is_better_for_who_makes_it() {
     }
 }
 
-/// Three moves after so many plies, the first of which is best for who makes it, and one move at all others.
+/// Three moves after `plies` plies, the first of which is best for its mover, and one move after all other numbers.
 fn fork_after(plies: usize) -> WrittenGame<impl Fn(&[u16]) -> Written> {
     WrittenGame(move |line: &[u16]| {
         let of_mover = line.get(plies).map_or(0.0, |mv| 0.3 - 0.3 * f32::from(*mv));

@@ -3,7 +3,8 @@
 #[path = "../../../tests/games/mod.rs"]
 mod games;
 
-/// Runs a block with a search in a tree, and once more in a hash map, of so many nodes (and words for edges).
+/// Runs a block with a search in a tree, and once more in a hash map, with room for this many nodes (and words for
+/// edges).
 macro_rules! on_both {
     ($nodes:expr, $words:expr, $params:expr, |$search:ident| $body:expr) => {{
         on_tree!($nodes, $words, $params, |$search| $body);
@@ -174,7 +175,7 @@ impl Batch {
         }
     }
 
-    /// Brings them back one by one, newest first. Gives back the number of playouts.
+    /// Brings them back one by one, newest first. Returns the number of playouts.
     fn answer<R: Repository>(&mut self, search: &Search<R>, game: &mut RandomGame) -> u64 {
         let mut playouts = 0;
         for (event, met) in self.events.iter_mut().zip(&self.met).rev() {
@@ -193,7 +194,8 @@ impl Batch {
     }
 }
 
-/// At least so many playouts, `batch` of them under way at a time; fewer where the game has ended. Gives back how many.
+/// Does at least `playouts` playouts, `batch` of them under way at a time; fewer if the game has ended. Returns how
+/// many.
 fn run_in_batches<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, batch: usize, playouts: u64) -> u64 {
     let (mut batch, mut done) = (Batch::new(batch), 0);
     while done < playouts && search.root_node().ending().is_none() {

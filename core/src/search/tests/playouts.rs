@@ -436,7 +436,7 @@ fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {
     }
 }
 
-/// Lists so many moves of each position, and gives logits for so many; or fails at the leaves below the root.
+/// Lists `moves` moves of each position, and gives `logits` logits; or fails at the leaves below the root.
 struct Careless {
     moves: u16,
     logits: usize,

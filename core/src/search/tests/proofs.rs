@@ -37,7 +37,7 @@ fn check_length<R: Repository>(node: &NodeView<'_, R>) {
     assert!(is_true, "{bound:?} in {m} plies, by replies in {lengths:?}");
 }
 
-/// Checks every bound against the exhausted game; gives back how many results are proven by children.
+/// Checks every bound against the exhausted game; returns how many results are proven by children.
 pub fn check_bounds<R: Repository>(search: &Search<R>, game: &RandomGame) -> usize {
     let mut todo = std::vec![(search.root_node(), List::new())];
     let mut proven = 0;

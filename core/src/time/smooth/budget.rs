@@ -1,32 +1,33 @@
-//! The formulas of `smooth`, from the clock to a budget.
+//! The formulas of `smooth`: from the clock to a budget.
 
 use super::SmoothParams;
 use crate::time::{Clock, LAST_RESORT, sane_ms};
 
-/// What the manager has learnt when a budget is made.
+/// What the manager has learnt by the time when a budget is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guesses {
     pub nps: f64,
     pub tree_reuse: f64,
-    /// Part of the seed document's budgets that was used.
+    /// The part of the seed document's budgets that was used.
     pub timeuse: f64,
-    /// Part of the budgets that were given that was used.
+    /// The part of the budgets given that was used.
     pub regular_timeuse: f64,
-    /// Factor for the budgets that are given.
+    /// The factor of the budgets given.
     pub pace: f64,
 }
 
-/// One way from time to a move's share of it: the seed document's formulas, in their order. Times are in milliseconds,
-/// nodes may be fractions.
+/// One computation of a move's share of the time: the seed document's formulas, in their order. Times are in
+/// milliseconds, nodes may be fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
     /// Time on the clock that is shared out.
     pub base_ms: f64,
     /// Moves to share it with, this one included. At least 1.
     pub moves_left: f64,
-    /// Part of a budget that is used, as guessed so far.
+    /// The part of a budget that is used, as guessed so far.
     pub timeuse: f64,
-    /// Time for the rest of the game: base + moves left × increment, less what the moves cost where that counts.
+    /// Time for the rest of the game: base + moves left × increment, less what the moves cost if that is taken into
+    /// account.
     pub game_ms: f64,
     /// Time of an average move: game time ÷ moves left.
     pub avg_move_ms: f64,
@@ -36,11 +37,11 @@ pub struct Share {
     pub avg_new_nodes: f64,
     /// Nodes in the tree at the end of an average move: new nodes ÷ (1 − tree reuse).
     pub avg_total_nodes: f64,
-    /// Nodes that this move is to add: total − reused, at least 0.
+    /// Nodes that this move should add: total − reused, at least 0.
     pub target_new_nodes: f64,
     /// Time that these nodes take: new nodes ÷ nps.
     pub target_ms: f64,
-    /// Budget before any limit: target ÷ time use, since a search often ends before its budget does.
+    /// The budget before any limit: target ÷ time use, since a search often ends before its budget does.
     pub uncapped_ms: f64,
 }
 
@@ -70,18 +71,18 @@ impl Share {
     }
 }
 
-/// A move's budget and every number on the way to it. Times are in milliseconds.
+/// A move's budget and every number in its computation. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SmoothBudget {
     /// What a move adds to the clock.
     pub increment_ms: f64,
     /// Nodes per second, as guessed so far.
     pub nps: f64,
-    /// Part of a tree that the next move starts with, as guessed so far.
+    /// The part of a tree that the next move starts with, as guessed so far.
     pub tree_reuse: f64,
     /// Nodes in the tree now.
     pub reused_nodes: f64,
-    /// This move's share by the seed document: of the whole clock, with `mle-legacy`.
+    /// This move's share by the seed document: of the whole clock, with the moves left by `mle-legacy`.
     pub seed: Share,
     /// The most that one move is given: `max-move-budget` × the clock less the overhead.
     pub cap_ms: f64,
@@ -90,16 +91,16 @@ pub struct SmoothBudget {
     /// Time that only unsettled searches may use: `reserve` × the clock less the overhead.
     pub reserve_ms: f64,
     /// This move's share without the reserve, with the best estimate of the moves left and what moves are measured to
-    /// cost; the seed's where nothing is added to it ([`SmoothParams::is_plain`]).
+    /// cost; the seed document's share if nothing is added to that ([`SmoothParams::is_plain`]).
     pub regular: Share,
     /// Factor that makes up for moves which took less, or more, than an average move's time.
     pub pace: f64,
-    /// The most that this move may take: the cap, or the latest moment to stop if it comes first.
+    /// The most that this move may take: the cap, or the latest moment to stop if that comes first.
     pub ceiling_ms: f64,
-    /// The least that it is given: `min-move-budget` × average move, within the ceiling.
+    /// The least that this move is given: `min-move-budget` × average move, within the ceiling.
     pub floor_ms: f64,
-    /// The budget: the regular share, at that pace, between floor and ceiling. 0 only where the clock is (or with the
-    /// floor off); such a move is still played after a playout.
+    /// The budget: the regular share times the pace, between floor and ceiling. 0 only if the clock is (or if the floor
+    /// is off); even then the move is played after one playout.
     pub budget_ms: f64,
     /// What an unsettled search may take beyond the budget, within the ceiling.
     pub extension_ms: f64,
@@ -147,7 +148,7 @@ impl SmoothBudget {
         }
     }
 
-    /// Each number with its name, in the order of the computation. The seed's share comes under the plain names.
+    /// Each number with its name, in the order of the computation. The seed document's share has the plain names.
     pub fn numbers(&self) -> [(&'static str, f64); 30] {
         let Self { seed, regular, .. } = self;
         [

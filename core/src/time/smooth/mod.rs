@@ -1,4 +1,5 @@
-//! The time manager `smooth`: every move's tree should hold the same number of nodes, and the game should use its time.
+//! The time manager `smooth`: every move's tree should hold the same number of nodes, and the game should use up its
+//! time.
 //!
 //! The clock is turned into nodes with the speed of the search, the nodes are shared out over the moves left, what the
 //! reused tree already holds is taken off, and the rest is turned back into time. The speed, the part of a tree that is
@@ -8,22 +9,24 @@
 //! Source: Lc0's description of its pull request 1195, called the seed document here. What that text leaves open is
 //! decided as follows:
 //! * the overhead is taken off the clock before anything is computed from it;
-//! * moves to go replace the estimate where they are fewer;
-//! * at least one move is left, this one;
-//! * "current nps" is the speed since the report before, so that the result does not depend on how often reports come.
+//! * moves to go replace the estimate if they are fewer;
+//! * there is at least one move left, this one;
+//! * "current nps" is the speed since the previous report, so that the result does not depend on how often reports
+//!   come.
 //!
-//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives, after what it has learnt from the searches that were.
-//! Five things are added to it, and where they are switched off ([`SmoothParams::is_plain`]) a game is played by the
-//! text alone:
-//! * a floor, so that a well reused tree does not cause an instant move;
-//! * a reserve, part of the clock that only a search that is [unsettled](super::unrest) may use;
-//! * moves left from the network or the pieces on the board, where they are known;
-//! * a pace, which makes up for searches that took less or more than their share, and what moves are measured to cost;
+//! [`SmoothBudget::budget_seed_ms`] is what the text alone gives, with what has been learnt from earlier searches. Five
+//! things are added to it, and if they are switched off ([`SmoothParams::is_plain`]), a game is played by the text
+//! alone:
+//! * a floor, so that a large reused tree does not cause an instant move;
+//! * a reserve: a part of the clock that only a search that is [unsettled](super::unrest) may use;
+//! * moves left as the network or the pieces on the board tell them, if they are known;
+//! * a pace, which makes up for searches that took less or more than their share; and the time that moves are measured
+//!   to cost beside their budgets;
 //! * the latest moment to stop, so that an evaluator that stalls does not cost the game.
 //!
-//! A search that is held up, by a driver that hangs or a machine that sleeps, says nothing of the next ones: it teaches
-//! no speed, and what it took beyond its limit is no use of a budget. Only the seed document's time use, of which
-//! nothing but `budget_seed_ms` is made, is learnt from it as that text says.
+//! A search that is held up, by a driver that hangs or a machine that sleeps, says nothing of the next ones: no speed
+//! is learnt from it, and what it took beyond its limit does not count as use of a budget. Only the seed document's
+//! time use, which affects nothing but `budget_seed_ms`, is learnt from it as that text says.
 
 mod budget;
 mod params;
@@ -55,51 +58,52 @@ pub struct Smooth {
 struct Running {
     budget: SmoothBudget,
     reused_nodes: u64,
-    /// Nodes per second, as guessed when it began.
+    /// Nodes per second, as guessed when the move began.
     nps: f64,
-    /// How much longer than its limit it may last.
+    /// How much longer than its limit the move may last.
     stall_ms: f64,
-    /// The last report of progress.
+    /// Time and nodes at the last report of progress.
     elapsed_ms: f64,
     new_nodes: u64,
-    /// The budget was used and the search went on.
+    /// True if the budget was used up and the search went on.
     is_extended: bool,
 }
 
 impl Running {
-    /// When its search should end.
+    /// When the search of this move should end.
     fn limit_ms(&self) -> f64 {
         let SmoothBudget { budget_ms, extension_ms, .. } = self.budget;
         budget_ms + if self.is_extended { extension_ms } else { 0.0 }
     }
 
-    /// A search that ended so late, with so few nodes, was stopped by something else than its evaluator.
+    /// A search that ended this late, with this few nodes, was held up by something else than its evaluator.
     fn is_held_up(&self, used_ms: f64, new_nodes: u64) -> bool {
         let is_late = used_ms - self.limit_ms() > (HELD_UP * self.stall_ms).min(LONGEST_LAG_MS);
         is_late && (new_nodes as f64) < HELD_SPEED * self.nps * used_ms / 1000.0
     }
 }
 
-/// The last move that was played.
+/// The last move that was played, until the next one starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ended {
     total_nodes: u64,
-    /// Its time, counted in average moves.
+    /// The time that it took, in average moves.
     moves: f64,
 }
 
-/// The pace never leaves a half to twice the plain one.
+/// The pace stays between a half and twice the plain one.
 const MOST_PACE: f64 = 2.0;
-/// A move that took longer counts as this many average ones: a reserve was used, or a search stalled.
+/// A move that took longer counts as this many average moves: a reserve was used, or a search stalled.
 const MOST_AHEAD: f64 = 3.0;
 
-/// A search that ends after its limit by more than so many of the stalls that there is room for was held up. An
-/// evaluator whose batches take that long is no such case, for the room grows with them.
+/// A search was held up if it ended after its limit by more than this many times the stall that there is room for. An
+/// evaluator whose batches take that long is not such a case, because the room grows with them.
 const HELD_UP: f64 = 5.0;
-/// It also made less than this part of the nodes that it should have made in its time; else it was late, but at work.
+/// A search that was held up also made less than this part of the nodes that it should have made in its time; otherwise
+/// it was late, but at work.
 const HELD_SPEED: f64 = 0.5;
 
-/// A search that is stuck must not drag the speed to 0: the budget divides by it.
+/// The least speed: a search that is stuck must not bring it down to 0, because the budget is divided by it.
 const SLOWEST_NPS: f64 = 1e-3;
 
 impl Default for Smooth {
@@ -130,7 +134,7 @@ impl Smooth {
         Self { params, known, unrest: Unrest::default(), running: None, previous: None }
     }
 
-    /// The parameters it was made with.
+    /// The parameters that the manager was made with.
     pub fn params(&self) -> &SmoothParams {
         &self.params
     }
@@ -140,17 +144,17 @@ impl Smooth {
         self.known.nps
     }
 
-    /// Part of a tree that the next move starts with, as guessed so far.
+    /// The part of a tree that the next move starts with, as guessed so far.
     pub fn tree_reuse(&self) -> f64 {
         self.known.tree_reuse
     }
 
-    /// Part of the seed document's budgets that is used, as guessed so far.
+    /// The part of the seed document's budgets that is used, as guessed so far.
     pub fn timeuse(&self) -> f64 {
         self.known.timeuse
     }
 
-    /// All that is guessed so far, by name.
+    /// All the guesses so far, by name.
     pub fn learnt(&self) -> [(&'static str, f64); 5] {
         let Guesses { nps, tree_reuse, timeuse, regular_timeuse, pace } = self.known;
         [
@@ -162,12 +166,12 @@ impl Smooth {
         ]
     }
 
-    /// The budget for a move that starts with `reused_nodes` in its tree. Learns nothing and starts nothing.
+    /// The budget of a move that starts with `reused_nodes` in its tree. This call learns nothing and starts nothing.
     pub fn budget(&self, clock: &Clock, reused_nodes: u64) -> SmoothBudget {
         SmoothBudget::new(&self.params, &self.known, clock, reused_nodes)
     }
 
-    /// A move starts, with `reused_nodes` in its tree. Learns the tree reuse from it and gives the move its budget.
+    /// Starts a move, with `reused_nodes` in its tree: learns the tree reuse from that and gives the move its budget.
     pub fn on_move_start(&mut self, clock: &Clock, reused_nodes: u64) -> SmoothBudget {
         self.learn_tree_reuse(reused_nodes);
         self.unrest.on_move_start();
@@ -184,9 +188,10 @@ impl Smooth {
         budget
     }
 
-    /// The search has run for `elapsed_ms` since the move's start and has added `new_nodes`. Learns the speed.
+    /// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_nodes`. Learns the
+    /// speed.
     ///
-    /// A report that is no later than the one before changes nothing; its nodes count in the next.
+    /// A report that is not later than the previous one changes nothing; its nodes count in the next report.
     pub fn on_progress(&mut self, elapsed_ms: f64, new_nodes: u64) {
         let Some(running) = &mut self.running else { return };
         let step_ms = elapsed_ms - running.elapsed_ms;
@@ -199,7 +204,7 @@ impl Smooth {
         (running.elapsed_ms, running.new_nodes) = (elapsed_ms, new_nodes);
     }
 
-    /// The best move after `elapsed_ms`. True if the search should go on beyond its budget.
+    /// Reports the best move after `elapsed_ms`. Returns true if the search should go on beyond its budget.
     pub fn on_leader(&mut self, elapsed_ms: f64, leader: Leader) -> bool {
         let Some(running) = &mut self.running else { return false };
         self.unrest.on_leader(elapsed_ms, leader);
@@ -209,14 +214,14 @@ impl Smooth {
         is_unsettled
     }
 
-    /// Whether the move that runs has gone beyond its budget.
+    /// Whether the running move has gone beyond its budget.
     pub fn is_extended(&self) -> bool {
         self.running.is_some_and(|running| running.is_extended)
     }
 
-    /// The move is played, after `used_ms`; the search has added `new_nodes`. Learns the speed and the time use.
+    /// Ends the move, after `used_ms`; the search has added `new_nodes`. Learns the speed and the time use.
     ///
-    /// Without a move that was started it does nothing.
+    /// Does nothing if no move was started.
     pub fn on_move_end(&mut self, used_ms: f64, new_nodes: u64) {
         self.on_progress(used_ms, new_nodes);
         let used_ms = sane_ms(used_ms);
@@ -233,12 +238,12 @@ impl Smooth {
         let learn = |timeuse: &mut f64, used: f64, moves: f64| {
             *timeuse = exponential_decay(*timeuse, used, params.timeuse_update_rate, moves).max(params.min_timeuse);
         };
-        // Nothing can be said about the use of a budget of nothing.
+        // If the budget was 0, nothing can be said about its use.
         if budget_seed_ms > 0.0 {
             learn(&mut self.known.timeuse, used_ms / budget_seed_ms, moves(used_ms, seed.avg_move_ms));
         }
         if budget_ms > 0.0 {
-            // What came out of the reserve was no part of the budget, nor was what a search lost that was held up.
+            // What came out of the reserve was not part of the budget, nor was what a held-up search lost.
             let spent_ms = if is_held_up { running.limit_ms() } else { used_ms };
             let used = if running.is_extended || is_held_up { 1.0 } else { used_ms / budget_ms };
             learn(&mut self.known.regular_timeuse, used, moves(spent_ms, regular.avg_move_ms));

@@ -4,42 +4,42 @@ use crate::range::{OutOfRange, Range, check_all};
 use crate::time::MovesLeftEstimator;
 use crate::time::unrest::UnrestParams;
 
-/// The parameters, under their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
+/// The parameters, with their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmoothParams {
-    /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with, not above the most. In [0,
-    /// 1).
+    /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with, at most `max-tree-reuse`.
+    /// In [0, 1).
     pub init_tree_reuse: f64,
     /// `max-tree-reuse`: the guess never goes above this. In [0, 1).
     pub max_tree_reuse: f64,
-    /// `tree-reuse-update-rate`: average moves after which the guess has gone half of the way. Above 0.
+    /// `tree-reuse-update-rate`: after this many average moves, the guess has gone half of the way. Above 0.
     pub tree_reuse_update_rate: f64,
     /// `init-nps`: first guess of the nodes per second. Above 0.
     pub init_nps: f64,
-    /// `nps-update-rate`: seconds of search after which the guess has gone half of the way. Above 0.
+    /// `nps-update-rate`: after this many seconds of search, the guess has gone half of the way. Above 0.
     pub nps_update_rate: f64,
-    /// `init-timeuse`: first guess of the part of a budget that is used, not below the least. Above 0.
+    /// `init-timeuse`: first guess of the part of a budget that is used, at least `min-timeuse`. Above 0.
     pub init_timeuse: f64,
     /// `min-timeuse`: the guess never goes below this. Above 0.
     pub min_timeuse: f64,
-    /// `timeuse-update-rate`: average moves after which the guess has gone half of the way. Above 0.
+    /// `timeuse-update-rate`: after this many average moves, the guess has gone half of the way. Above 0.
     pub timeuse_update_rate: f64,
-    /// `max-move-budget`: part of the clock that one move may be given. In (0, 1].
+    /// `max-move-budget`: the part of the clock that one move may be given at most. In (0, 1].
     pub max_move_budget: f64,
     /// `mle-legacy(…)`, `mle-pieces(…)`, `mle-network(…)`: the estimators of the moves left.
     pub moves_left: MovesLeftEstimator,
     /// `min-move-budget`: a budget is at least this part of the average move's time, within `max-move-budget`. 0 turns
     /// it off. At least 0.
     pub min_move_budget: f64,
-    /// `reserve`: part of the clock that budgets leave alone. Searches that are unsettled when their budget is used go
-    /// on with it. In [0, 1).
+    /// `reserve`: a part of the clock that budgets leave alone. Searches that are unsettled when their budget is used
+    /// up go on with it. In [0, 1).
     pub reserve: f64,
-    /// `max-extension`: the most that such a search gets in addition, in budgets. At least 0.
+    /// `max-extension`: the most that such a search gets in addition, as a multiple of its budget. At least 0.
     pub max_extension: f64,
-    /// `pace-rate`: how fast budgets are corrected for what moves took less, or more, than an average move's time:
-    /// after a move that took none of it by this factor to the power of two. 0 turns it off. In [0, 1].
+    /// `pace-rate`: how fast budgets are corrected if moves took less, or more, than an average move's time: after a
+    /// move that took none of it, by a factor of two to this power. 0 turns it off. In [0, 1].
     pub pace_rate: f64,
-    /// `value-drop` and `settle-time`: which searches are unsettled. At least 0.
+    /// `value-drop` and `settle-time`: they decide which searches are unsettled. At least 0.
     pub unrest: UnrestParams,
 }
 
@@ -66,7 +66,7 @@ impl Default for SmoothParams {
 }
 
 impl SmoothParams {
-    /// Whether nothing is added to the seed document: no floor, no reserve, no pace, and moves left by their number
+    /// True if nothing is added to the seed document: no floor, no reserve, no pace, and moves left by the move number
     /// alone. Then the whole game's budgets are those of its formulas, up to the latest moment to stop.
     pub fn is_plain(&self) -> bool {
         let MovesLeftEstimator { pieces, network, .. } = self.moves_left;
@@ -77,7 +77,7 @@ impl SmoothParams {
     /// Checks every parameter against its range.
     ///
     /// # Errors
-    /// The first parameter that is out of its range, or not a number.
+    /// The name of the first parameter that is out of its range, or not a number.
     pub fn check(&self) -> Result<(), OutOfRange> {
         check_all(&[
             ("init-tree-reuse", self.init_tree_reuse, Range::Fraction),

@@ -6,11 +6,11 @@ use crate::host::arith::{Form, Ranks};
 use crate::host::board::{Board, LANES};
 use crate::host::kernel::store;
 
-/// Rows and columns of the kernel, and weights for an input and an output channel.
+/// Rows and columns of the kernel; the weights for an input and an output channel.
 const KERNEL: usize = 3;
 pub(in crate::host) const TAPS: usize = KERNEL * KERNEL;
 
-/// Panels of a tile.
+/// How many panels a tile has.
 pub(in crate::host) const TILE_PANELS: usize = 2;
 
 /// One or two panels of a convolution.
@@ -28,13 +28,13 @@ pub(in crate::host) struct ConvPanels<'a> {
 }
 
 with_dots! {
-    /// Computes the planes of one or two panels into `output`, `[channels][plane]`: without residual and activation.
+    /// Computes the planes of one or two panels into `output`, `[channels][plane]`, without residual and activation.
     conv = conv_body(panels: ConvPanels<'_>, output: &mut [f32])
 }
 
 #[inline(always)]
 fn conv_body<D: Dots>(panels: ConvPanels<'_>, output: &mut [f32]) {
-    // The same code twice: with the chessboard's numbers as constants, and for any board.
+    // The same code is compiled twice: with the chessboard's numbers as constants, and for any board.
     if panels.board == Board::CHESS {
         conv_on::<D>(ConvPanels { board: Board::CHESS, ..panels }, output);
     } else {
@@ -107,7 +107,8 @@ fn tile<D: Dots, const PANELS: usize, const SQUARES: usize>(
     }
 }
 
-/// Sums `[squares][channels]` → the planes of a panel; of each channel what one is worth, and the bias.
+/// From sums `[squares][channels]` to the planes of a panel: multiplies each channel by what a sum of 1 is worth, and
+/// adds the bias.
 #[inline(always)]
 fn end<R: Ranks>(
     board: Board,

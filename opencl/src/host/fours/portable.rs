@@ -36,7 +36,7 @@ impl Dots for Arrays {
 
     #[inline(always)]
     fn add(mut sums: [i32; PANEL], inputs: [Four; PANEL], weights: [Four; PANEL]) -> [i32; PANEL] {
-        // A byte at a time of all lanes: so it goes by vectors.
+        // One byte of all lanes at a time, so that this is vectorised.
         for byte in [0, 8, 16, 24] {
             for (sum, (input, weight)) in sums.iter_mut().zip(inputs.iter().zip(&weights)) {
                 *sum += i32::from((input >> byte) as u8) * i32::from((weight >> byte) as i8);

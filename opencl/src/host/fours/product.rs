@@ -95,7 +95,7 @@ pub(in crate::host) struct RowEnds {
     pub bias: [f32; TILE],
 }
 
-/// Some panels of a 1×1 convolution, with all that ends it. Here a lane is a square.
+/// Some panels of a 1×1 convolution, with everything that ends it. Here a lane is a square.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct Pointwise<'a> {
     pub squares: usize,
@@ -105,7 +105,7 @@ pub(in crate::host) struct Pointwise<'a> {
     pub ends: &'a [RowEnds],
     /// What a step of the input is worth.
     pub step: f32,
-    /// `[fours of input channels][squares]`, those filled up to whole vectors of [`PANEL`].
+    /// `[fours of input channels][squares]`, with the squares filled up to whole vectors of [`PANEL`].
     pub input: &'a [Four],
     /// `[output channels][squares]`.
     pub residual: Option<&'a [f32]>,
@@ -174,7 +174,7 @@ impl<D: Dots> ByColumns for Channels<'_, D> {
     }
 }
 
-/// What sums of whole numbers are worth, and the bias.
+/// What the sums of whole numbers are worth, and the bias.
 struct Whole {
     step: f32,
     bias: f32,
@@ -187,13 +187,13 @@ impl End for Whole {
     }
 }
 
-/// What is made of a channel's sums before anything else: the bias is added.
+/// The first step after a channel's sums: the bias is added.
 trait End {
     fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector;
 }
 
-/// Ends some rows of a 1×1 convolution and writes it to where it belongs in `output`, `[channels][squares]`: its
-/// channels from the `first` and its squares from the `block` on. The residual lies as the output.
+/// Finishes some rows of a 1×1 convolution and writes them to their place in `output`, `[channels][squares]`: channels
+/// from `first` on, squares from the block `block` on. The residual has the layout of the output.
 #[inline(always)]
 fn put_in_channels<M: Arith, E: End, const ROWS: usize, const BLOCKS: usize>(
     sums: &mut [[Block; BLOCKS]; ROWS],

@@ -19,29 +19,29 @@ pub(in crate::host) struct Attention<'a> {
     pub bias: Option<&'a [f32]>,
 }
 
-/// Blocks that [`attention`] needs to work in: so many channels of the query in the head.
+/// How many blocks [`attention`] needs to work in; the head's query has `depth` channels.
 pub(in crate::host) fn attention_room(squares: usize, depth: usize) -> usize {
     blocks_at_once(squares) * (depth + squares)
 }
 
-/// Blocks that [`scores`] needs to work in.
+/// How many blocks [`scores`] needs to work in.
 pub(in crate::host) fn scores_room(squares: usize, channels: usize) -> usize {
     blocks_at_once(squares) * channels
 }
 
-/// The most blocks of columns that any form works on at once.
+/// The most blocks of columns that any form processes at once.
 fn blocks_at_once(columns: usize) -> usize {
     columns.div_ceil(COLUMNS).min(MOST_BLOCKS)
 }
 
 versions! {
-    /// Weighs the values into `output`, `[channels][squares]`; `room` has [`attention_room`] blocks.
+    /// Averages the values, weighted, into `output`, `[channels][squares]`; `room` has [`attention_room`] blocks.
     attention = attention_body(head: Attention<'_>, room: &mut [Block], output: &mut [f32])
 }
 
 #[inline(always)]
 fn attention_body<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
-    // With a chessboard's squares as a constant, and for any.
+    // With a chessboard's squares as a constant, and for any number.
     match (takes_boards::<F>(), head.squares) {
         (true, CHESS) => attention_on_board::<F::Wide>(Attention { squares: CHESS, ..head }, room, output),
         (false, CHESS) => attention_over::<F>(Attention { squares: CHESS, ..head }, room, output),
@@ -49,7 +49,7 @@ fn attention_body<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut
     }
 }
 
-/// All squares at once, which lie in the order that the products want.
+/// All squares at once, which are in the order that the products want already.
 #[inline(always)]
 fn attention_on_board<M: Arith>(head: Attention<'_>, room: &mut [Block], output: &mut [f32]) {
     let scores = &mut room[..MOST_BLOCKS * CHESS];
@@ -67,7 +67,7 @@ fn attention_over<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut
     let (depth, blocks) = (query.len() / squares, squares.div_ceil(COLUMNS));
     let (queries, scores) = room.split_at_mut(blocks_at_once(squares) * depth);
     let apart = Apart { rows: 1, blocks: squares };
-    // Some squares of the query at a time: their scores, one row a key, stay in the nearest cache.
+    // Some squares of the query at a time: their scores, with one row for each key, stay in the nearest cache.
     for first in (0..blocks).step_by(F::BLOCKS) {
         let count = F::BLOCKS.min(blocks - first);
         let (queries, scores) = (&mut queries[..count * depth], &mut scores[..count * squares]);
@@ -81,20 +81,21 @@ fn attention_over<F: Form>(head: Attention<'_>, room: &mut [Block], output: &mut
     }
 }
 
-/// Chessboards, one after the other.
+/// Chessboards that follow each other.
 #[inline(always)]
 fn boards(squares: &[f32]) -> &[[f32; CHESS]] {
     squares.as_chunks().0
 }
 
-/// How far apart blocks of scores lie: those of a key from those of the next one, and those of a key.
+/// The distances between blocks of scores: from those of one key to those of the next, and between those of one key.
 #[derive(Clone, Copy)]
 struct Apart {
     rows: usize,
     blocks: usize,
 }
 
-/// The scores of some blocks of queries: products with each key over the root of the channels, and the bias.
+/// The scores of some blocks of queries: products with each key, divided by the root of the number of channels, plus
+/// the bias.
 struct Keys<'a, Q> {
     head: Attention<'a>,
     first: usize,
@@ -118,9 +119,9 @@ impl<Q: Sides> Product for Keys<'_, Q> {
 
 struct InScores<'a> {
     squares: usize,
-    /// Block of the queries.
+    /// The first block of the queries.
     first: usize,
-    /// What the sums are multiplied by.
+    /// The factor of the sums.
     by: f32,
     /// `[rows][squares]`.
     bias: Option<&'a [f32]>,
@@ -152,8 +153,7 @@ impl Sink for InScores<'_> {
     }
 }
 
-/// Makes `e^(x - largest of its column)` of each score, and what the sums of the columns have to be multiplied by to be
-/// one.
+/// Computes `e^(x - largest of its column)` of each score, and the factors by which the sums of the columns become one.
 struct Exponents<'a> {
     squares: usize,
     apart: Apart,
@@ -163,7 +163,7 @@ struct Exponents<'a> {
 }
 
 impl ByColumns for Exponents<'_> {
-    /// Block by block in the innermost loops, none of which then waits for what it has just begun.
+    /// The innermost loops go from block to block, so that none waits for what it has just begun.
     #[inline(always)]
     fn make_columns<M: Arith, const BLOCKS: usize>(&mut self, block: usize) {
         let (squares, apart) = (self.squares, self.apart);
@@ -197,7 +197,7 @@ struct Values<'a, W> {
     head: Attention<'a>,
     first: usize,
     weights: W,
-    /// What the sums are multiplied by, for each block.
+    /// The factor of the sums, for each block.
     shares: &'a [Block],
     output: &'a mut [f32],
 }
@@ -212,7 +212,7 @@ impl<W: Sides> Product for Values<'_, W> {
     }
 }
 
-/// Rows whose columns are multiplied by something each.
+/// Rows whose columns are each multiplied by a factor.
 struct Shares<'a> {
     by: &'a [Block],
     rows: InRows<'a>,
@@ -235,8 +235,8 @@ impl Sink for Shares<'_> {
     }
 }
 
-/// The products of each square of a query with each of a key, both `[channels][squares]`, over the root of the
-/// channels.
+/// The products of each square of a query with each of a key, both `[channels][squares]`, divided by the root of the
+/// number of channels.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct Scores<'a> {
     pub channels: usize,
@@ -245,7 +245,8 @@ pub(in crate::host) struct Scores<'a> {
 }
 
 versions! {
-    /// Computes them into `output`, `[squares of the query][squares of the key]`; `room` has [`scores_room`] blocks.
+    /// Computes the scores into `output`, `[squares of the query][squares of the key]`; `room` has [`scores_room`]
+    /// blocks.
     scores = scores_body(sides: Scores<'_>, room: &mut [Block], output: &mut [f32])
 }
 

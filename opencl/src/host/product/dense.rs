@@ -8,7 +8,7 @@ use crate::host::linear::Linear;
 /// Some panels of a dense layer, [`COLUMNS`] neurons each.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct DensePanels<'a, R: Right> {
-    /// `[panels][inputs]`, something finite where there are fewer neurons.
+    /// `[panels][inputs]`; something finite if there are fewer neurons.
     pub weights: &'a [R::Row],
     /// What the weights stand for.
     pub of: R,
@@ -29,13 +29,13 @@ fn dense_body<F: Form>(panels: DensePanels<'_, Floats>, output: &mut [f32]) {
 }
 
 versions! {
-    /// The same with weights of 16 bits, which become floats in registers, right before they are multiplied.
+    /// Like [`dense`], with weights of 16 bits, which become floats in registers, right before they are multiplied.
     dense_linear = dense_linear_body(panels: DensePanels<'_, Linear>, output: &mut [f32])
 }
 
 #[inline(always)]
 fn dense_linear_body<F: Form>(panels: DensePanels<'_, Linear>, output: &mut [f32]) {
-    // Tiles of six rows leave no registers for that.
+    // Tiles of six rows would leave no registers for that.
     make_neurons::<F, 4>(panels, output);
 }
 
@@ -48,8 +48,8 @@ fn make_neurons<F: Form, const MOST: usize>(panels: DensePanels<'_, impl Right>,
     make_columns::<F>(&mut Rows::<_, MOST> { product, count: positions }, panels.bias.len());
 }
 
-/// Rows from which on weights are asked for ahead. A tile's share of them is small then; of few rows' tiles each would
-/// wait for a burst that the memory can't serve.
+/// From this many rows on, weights are prefetched. Then each tile's share of the prefetches is small; with few rows
+/// each tile would wait for a burst that the memory can't serve.
 const WORTH_FETCHING: usize = 4 * TILE;
 
 struct Neurons<'a, R: Right> {
@@ -72,8 +72,8 @@ impl<R: Right> Product for Neurons<'_, R> {
 }
 
 impl<R: Right> Neurons<'_, R> {
-    /// Asks for the weights that come after those of a tile, which other rows will need meanwhile: for a tile's share
-    /// of them.
+    /// Prefetches weights that come after those of a tile and that other rows will need later: the tile's share of
+    /// them.
     #[inline(always)]
     fn fetch_next<M: Arith, const ROWS: usize, const BLOCKS: usize>(&self, row: usize, block: usize) {
         let count = self.panels.input.len() / self.inputs;
@@ -89,7 +89,7 @@ impl<R: Right> Neurons<'_, R> {
     }
 }
 
-/// Rows, to each column of which a bias is added.
+/// Rows, with a bias added to each column.
 struct WithBias<'a> {
     bias: &'a [Block],
     rows: InRows<'a>,

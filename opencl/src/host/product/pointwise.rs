@@ -10,7 +10,7 @@ use crate::host::arith::{Arith, Form, activate};
 use crate::host::kernel::{TILE, versions};
 use std::ops::Range;
 
-/// Some panels of a 1×1 convolution, with all that ends it.
+/// Some panels of a 1×1 convolution, with everything that ends it.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct Pointwise<'a> {
     pub squares: usize,
@@ -29,7 +29,7 @@ pub(in crate::host) struct Pointwise<'a> {
 pub(in crate::host) enum Inputs<'a> {
     /// `[ceil(squares / 16)][input channels]`.
     Packed(&'a [Block]),
-    /// `[input channels][squares]`, of chessboards, where [`Isa::takes_boards`].
+    /// `[input channels][squares]` of chessboards, if [`Isa::takes_boards`].
     Boards(&'a [f32]),
 }
 
@@ -47,7 +47,7 @@ fn pointwise_body<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
             let input = input.as_chunks().0;
             each_panel::<F::Wide>(Pointwise { squares, ..panels }, input, 0..CHESS, output);
         }
-        // The same code twice: with a chessboard's squares as a constant, and for any.
+        // The same code is compiled twice: with a chessboard's squares as a constant, and for any number.
         Inputs::Packed(input) if panels.squares == CHESS => {
             pointwise_over::<F>(Pointwise { squares: CHESS, ..panels }, input, output);
         }
@@ -57,7 +57,7 @@ fn pointwise_body<F: Form>(panels: Pointwise<'_>, output: &mut [f32]) {
 
 #[inline(always)]
 fn pointwise_over<F: Form>(panels: Pointwise<'_>, input: &[Block], output: &mut [f32]) {
-    // Blocks outside: they stay in the nearest cache for all panels, whose weights are read in order.
+    // The outer loop is over blocks: they stay in the nearest cache for all panels, whose weights are read in order.
     make_columns::<F>(&mut Channels { panels, input, output }, panels.squares.div_ceil(COLUMNS));
 }
 
@@ -76,7 +76,7 @@ impl ByColumns for Channels<'_> {
     }
 }
 
-/// Makes some columns of each panel.
+/// Computes some columns of each panel.
 #[inline(always)]
 fn each_panel<M: Arith>(panels: Pointwise<'_>, right: impl RightSide, columns: Range<usize>, output: &mut [f32]) {
     let Pointwise { squares, weights, bias, residual, activation, .. } = panels;
@@ -96,11 +96,11 @@ fn each_panel<M: Arith>(panels: Pointwise<'_>, right: impl RightSide, columns: R
 /// The end of a panel of a 1×1 convolution: `[channels][squares]`, fewer than [`TILE`] channels of the last panel.
 struct InChannels<'a> {
     squares: usize,
-    /// Column of the tile.
+    /// The first column of the tile.
     first: usize,
     bias: &'a [f32; TILE],
     residual: Option<&'a [f32]>,
-    /// What is less becomes this.
+    /// Smaller numbers become this one.
     least: f32,
     output: &'a mut [f32],
 }
@@ -130,17 +130,18 @@ impl Sink for InChannels<'_> {
     }
 }
 
-/// Below it an activation has its smallest value. For those that are no more than that, nothing else is left to do.
+/// The smallest value of an activation. For an activation that only cuts off below that value, nothing else is left to
+/// do.
 fn least(activation: Activation) -> f32 {
     if activation == Activation::Relu { 0.0 } else { f32::NEG_INFINITY }
 }
 
-/// Whether an activation is no more than its [`least`] value.
+/// Whether an activation only cuts off below its [`least`] value.
 fn ends_at_least(activation: Activation) -> bool {
     matches!(activation, Activation::None | Activation::Relu)
 }
 
-/// Activates some squares of each channel.
+/// Applies the activation to some squares of each channel.
 #[inline(always)]
 fn activate_columns<M: Arith>(activation: Activation, squares: usize, columns: Range<usize>, output: &mut [f32]) {
     let columns = columns.start..columns.end.min(squares);

@@ -1,4 +1,4 @@
-//! The right side of a product, however it lies and whatever its numbers stand for.
+//! The right side of a product, in any layout, and whatever its numbers stand for.
 
 use super::{Block, CHESS, COLUMNS, Left, MOST_BLOCKS, Sink, Sums, side_by_side, tile};
 use crate::host::arith::{Arith, Form};
@@ -7,7 +7,7 @@ use crate::host::arith::{Arith, Form};
 pub(in crate::host) trait Right: Copy {
     type Row: Copy + Sync;
 
-    /// The vector of that number in a row.
+    /// The vector number `number` of a row.
     fn vector<M: Arith>(self, row: &Self::Row, number: usize) -> M::Vector;
 }
 
@@ -24,8 +24,8 @@ impl Right for Floats {
     }
 }
 
-/// Rows of sixty-four numbers that lie side by side, a chessboard's or those of four blocks: wide vectors need them in
-/// no other order.
+/// Rows of sixty-four numbers that are side by side, a chessboard's or those of four blocks: wide vectors need no other
+/// order.
 #[derive(Clone, Copy)]
 pub(super) struct Boards;
 
@@ -38,7 +38,7 @@ impl Right for Boards {
     }
 }
 
-/// The same of four blocks.
+/// Like [`Boards`], with rows of four blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Fours;
 
@@ -51,21 +51,22 @@ impl Right for Fours {
     }
 }
 
-/// The vector of that number of blocks that lie side by side.
+/// The vector number `number` of blocks that are side by side.
 #[inline(always)]
 pub(super) fn vector_of_blocks<M: Arith>(blocks: &[Block], number: usize) -> M::Vector {
     let each = COLUMNS / M::LANES;
     blocks[number / each].vector::<M>(number % each)
 }
 
-/// Whether the columns of a tile of this form are a chessboard's squares: it takes the rows of boards as they lie.
+/// Whether the columns of a tile of this form are a chessboard's squares: then the rows of boards can be used without
+/// packing.
 pub(in crate::host) const fn takes_boards<F: Form>() -> bool {
     F::BLOCKS * COLUMNS == CHESS
 }
 
-/// The right side of a tile, however it lies.
+/// The right side of a tile, in any layout.
 pub(super) trait RightSide: Copy {
-    /// `Σ left[k][r] · right[k]` for each row `r` into the sink.
+    /// Gives `Σ left[k][r] · right[k]` for each row `r` to the sink.
     fn tile<M: Arith, const ROWS: usize>(self, left: impl Left<ROWS>, sink: &mut impl Sink);
 }
 
@@ -76,7 +77,7 @@ impl<const BLOCKS: usize> RightSide for [&[Block]; BLOCKS] {
     }
 }
 
-/// Where [`takes_boards`] is true. A row goes to the sink as one block of four vectors.
+/// Used if [`takes_boards`] is true. A row goes to the sink as one block of four vectors.
 impl RightSide for &[[f32; CHESS]] {
     #[inline(always)]
     fn tile<M: Arith, const ROWS: usize>(self, left: impl Left<ROWS>, sink: &mut impl Sink) {
@@ -84,7 +85,7 @@ impl RightSide for &[[f32; CHESS]] {
     }
 }
 
-/// The same.
+/// Used if [`takes_boards`] is true, like the one for boards.
 impl RightSide for &[[Block; MOST_BLOCKS]] {
     #[inline(always)]
     fn tile<M: Arith, const ROWS: usize>(self, left: impl Left<ROWS>, sink: &mut impl Sink) {
@@ -94,11 +95,11 @@ impl RightSide for &[[Block; MOST_BLOCKS]] {
 
 /// The right side of a product.
 pub(super) trait Sides: Copy {
-    /// That of a tile: so many blocks of columns from the `block`th on.
+    /// The right side of a tile: `BLOCKS` blocks of columns from the `block`th on.
     fn of_tile<const BLOCKS: usize>(self, block: usize) -> impl RightSide;
 }
 
-/// Block by block, so many rows each.
+/// Packed block by block, with `rows` rows in each.
 #[derive(Clone, Copy)]
 pub(super) struct Packed<'a> {
     pub blocks: &'a [Block],

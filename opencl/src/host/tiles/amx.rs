@@ -1,4 +1,4 @@
-//! The instructions, and the system's leave to use them.
+//! The AMX instructions, and the system's permission to use them.
 //!
 //! Linux keeps the tiles of a thread, 8 kB, only for programs that have asked for it (`ARCH_REQ_XCOMP_PERM`, see the
 //! kernel's `Documentation/arch/x86/xstate.rst`). From then on it refuses stacks for signals (`sigaltstack`) that have
@@ -24,7 +24,7 @@ const XFEATURE_XTILEDATA: libc::c_long = 18;
 const XTILE: u64 = 0b11 << 17;
 
 impl Granted {
-    /// Looks once and asks once.
+    /// Checks once and asks the system once.
     pub fn ask() -> Option<Self> {
         static ANSWER: OnceLock<Option<Granted>> = OnceLock::new();
         *ANSWER.get_or_init(|| (processor_has() && system_lends()).then_some(Self(())))
@@ -75,17 +75,17 @@ static WHOLE: Configuration = Configuration {
 };
 
 thread_local! {
-    /// How many ask for this thread's tiles.
+    /// How many users of this thread's tiles there are.
     static CONFIGURED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Asks for lines of what is read later, into the second-level cache: the nearest is full of what is read now.
+/// Prefetches lines of what is read later into the second-level cache: the nearest one is full of what is read now.
 macro_rules! ask_for {
     ($($line:literal),*) => { concat!($("prefetcht1 [{ahead} + ", $line, "]\n"),*) };
 }
 
-/// This thread's tiles are configured while it lives. The last one gives them back, so that the system need not keep
-/// them when it changes threads. It is of its thread and can't be sent.
+/// This thread's tiles are configured while it lives. The last one releases them, so that the system need not save them
+/// when it changes threads. It belongs to its thread and can't be sent.
 pub(in crate::host) struct Configured(PhantomData<*mut ()>);
 
 impl Configured {
@@ -98,8 +98,8 @@ impl Configured {
     }
 }
 
-/// The products of some steps, of which each asks for so many bytes of what is read later: some lines after each of the
-/// six products, for all at once they would be in the way of what is read now.
+/// The products of some steps. Each step prefetches `$bytes` bytes of what is read later: some lines after each of the
+/// six products, because all at once they would be in the way of what is read now.
 macro_rules! adds {
     ($(#[$note:meta])* $name:ident, $bytes:literal: [$($a:literal),*] [$($b:literal),*] [$($c:literal),*] [$($d:literal),*] [$($e:literal),*] [$($f:literal),*]) => {
         $(#[$note])*
@@ -183,12 +183,12 @@ macro_rules! adds {
 
 impl Configured {
     adds! {
-        /// Asks for a quarter of a left side, for there are four blocks.
+        /// Prefetches a quarter of a left side in each step, because there are four blocks.
         add_near, 768: [0, 64] [128, 192] [256, 320] [384, 448] [512, 576] [640, 704]
     }
 
     adds! {
-        /// Asks for a step of a right side.
+        /// Prefetches a step of a right side.
         add_in_order, 3072: [0, 64, 128, 192, 256, 320, 384, 448] [512, 576, 640, 704, 768, 832, 896, 960] [1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472] [1536, 1600, 1664, 1728, 1792, 1856, 1920, 1984] [2048, 2112, 2176, 2240, 2304, 2368, 2432, 2496] [2560, 2624, 2688, 2752, 2816, 2880, 2944, 3008]
     }
 

@@ -1,4 +1,4 @@
-//! How squares lie in the operands of a convolution's input, and what comes after its sums.
+//! The layout of squares in the operands of a convolution's input, and what comes after its sums.
 
 use super::{BLOCKS, DEPTH, ROWS, Steps, Sums};
 use crate::graph::Activation;
@@ -7,10 +7,10 @@ use crate::host::board::{Board, LANES};
 use crate::host::kernel::versions;
 use crate::host::product::{Block, CHESS, COLUMNS};
 
-/// Where the squares of 64 channels lie in their operands.
+/// Where the squares of 64 channels are in their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Layout {
-    /// A 1×1 convolution's: squares side by side.
+    /// For a 1×1 convolution: squares side by side.
     Flat,
     /// A 3×3 convolution's. A block is an operand for each tap, read as it lies: two ranks, four apart. Moved by a rank
     /// they are those of the next three operands:
@@ -28,7 +28,7 @@ impl Layout {
     /// From a rank to the other of its block.
     pub(super) const APART: usize = 4;
 
-    /// Operands of 64 channels.
+    /// How many operands 64 channels take.
     pub fn operands(self) -> usize {
         match self {
             Self::Flat => BLOCKS,
@@ -36,7 +36,7 @@ impl Layout {
         }
     }
 
-    /// Operands that are made together.
+    /// How many operands are made together.
     pub fn together(self) -> usize {
         match self {
             Self::Flat => 1,
@@ -44,12 +44,12 @@ impl Layout {
         }
     }
 
-    /// Operands of so many channels.
+    /// How many operands `channels` channels take.
     pub fn of(self, channels: usize) -> usize {
         channels.div_ceil(DEPTH) * self.operands()
     }
 
-    /// The steps over so many channels: the taps of 64 of them, one after the other.
+    /// The steps over `channels` channels: the taps of 64 of them, one after the other.
     pub fn steps(self, channels: usize) -> Steps {
         let (taps, round) = match self {
             Self::Flat => (1, 4),
@@ -64,9 +64,9 @@ impl Layout {
 #[derive(Clone, Copy)]
 pub(in crate::host) struct Ends<'a> {
     pub sums: &'a Sums,
-    /// Of the panel's channels.
+    /// What the panel's channels are worth.
     pub units: &'a [f32; ROWS],
-    /// Of the block's squares.
+    /// What the block's squares are worth.
     pub squares: &'a Block,
     pub bias: &'a [f32; ROWS],
     /// Of the panel, as its output lies.

@@ -1,30 +1,31 @@
-//! How the weights of a dense layer lie, and what comes after its sums.
+//! The layout of a dense layer's weights, and what comes after its sums.
 
 use super::{DEPTH, ROWS, Steps, Sums};
 use crate::host::arith::{Arith, Form};
 use crate::host::kernel::versions;
 use crate::host::product::{Block, COLUMNS};
 
-/// The steps over so many inputs. The operands of a panel's weights, sixteen neurons, lie in the order in which they
+/// The steps over `inputs` inputs. The operands of a panel's weights, sixteen neurons, are in the order in which they
 /// are read.
 pub(in crate::host) fn steps_of_inputs(inputs: usize) -> Steps {
     let steps = inputs.div_ceil(DEPTH);
     Steps::new(0..steps, 0, steps)
 }
 
-/// A panel of rows' sums for a panel of neurons, what they are worth, and the bias.
+/// The sums of a panel of rows for a panel of neurons, what they are worth, and the bias.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct RowEnds<'a> {
     pub sums: &'a Sums,
-    /// Of the rows.
+    /// What the rows are worth.
     pub rows: &'a [f32; ROWS],
-    /// Of the neurons.
+    /// What the neurons are worth.
     pub neurons: &'a Block,
     pub bias: &'a Block,
 }
 
 versions! {
-    /// Ends them and writes them where the `first` neuron's place is in the rows of `output`, `len` numbers each.
+    /// Finishes the sums and writes them into the rows of `output`, `len` numbers each, from the place of neuron
+    /// `first` on.
     end_in_rows = end_in_rows_body(ends: RowEnds<'_>, first: usize, len: usize, output: &mut [f32])
 }
 

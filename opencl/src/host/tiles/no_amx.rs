@@ -1,4 +1,4 @@
-//! What stands for AMX where there is none: nobody is granted it.
+//! Takes the place of AMX where there is none: nobody is granted it.
 
 use super::{Line, Operand, Sums};
 use std::mem::MaybeUninit;
