@@ -1,7 +1,7 @@
 //! A model for boards of one size, as a graph.
 //!
-//! The input is one vector: all planes, `[plane][y][x]`, the globals behind them, and behind those the metadata of
-//! networks for human play. On a board of a known size pooling's three numbers are two: how large it is goes into the
+//! The input is one vector: all planes, `[plane][y][x]`, then the globals, then, for networks for human play, the
+//! metadata. On a board of a known size two of pooling's three numbers per channel suffice: the size goes into the
 //! weights.
 
 use super::heads::Pass;
@@ -13,7 +13,8 @@ use super::{
 use crate::error::NetError;
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, ValueId};
 
-/// The numbers behind pooling's mean, in the weights of what reads them.
+/// Which three numbers per channel a layer's weights expect from pooling; size is `(s − 14)/10`, with s the root of the
+/// board's points.
 #[derive(Clone, Copy)]
 enum Pooled {
     /// Mean, mean·size, maximum.
@@ -24,12 +25,12 @@ enum Pooled {
 
 impl Model {
     /// The graph of this model for boards of `height` rows of `width` points. Its outputs are [`Role::Policy`],
-    /// `[policies][height][width]`, and [`Role::Pass`], `[policies]`, where policies are 1 before version 12, then 2,
-    /// the plain and the optimistic one, and from version 16 on perhaps two more that are none; [`Role::Results`],
-    /// [`Role::Scores`] and [`Role::Ownership`], `[height][width]`.
+    /// `[policies][height][width]`, and [`Role::Pass`], `[policies]`; [`Role::Results`], [`Role::Scores`] and
+    /// [`Role::Ownership`], `[height][width]`. There is one policy before version 12; then there are two, the plain and
+    /// the optimistic one, and from version 16 on perhaps two more outputs that are no policies.
     ///
     /// # Errors
-    /// If it has a kernel that graphs lack.
+    /// If the model has a kernel that graphs lack.
     pub fn graph(&self, height: usize, width: usize) -> Result<Graph, NetError> {
         let points = height * width;
         let trunk = &self.trunk;
@@ -57,9 +58,9 @@ impl Model {
 
 struct Builder {
     graph: Graph,
-    /// Of the board.
+    /// Points of the board.
     points: usize,
-    /// Of a row.
+    /// Points of a row.
     width: usize,
 }
 
@@ -73,7 +74,7 @@ impl Builder {
         self.graph.output(role, value).map_err(|e| NetError::unsupported("output", e.what))
     }
 
-    /// Some elements of the input.
+    /// Takes the `elements` of the input as a value with `squares` squares.
     fn part(&mut self, elements: std::ops::Range<usize>, squares: usize) -> Result<ValueId, NetError> {
         let indices = elements.map(|at| at as u32).collect();
         self.push(Layer::Gather { input: INPUT, indices, squares, residual: None })
@@ -112,7 +113,7 @@ impl Builder {
         self.push(Layer::Affine { input, added, scale, shift, activation })
     }
 
-    /// A number of its own for each channel.
+    /// Adds to each channel of `input` its own number, the one in `added`.
     fn add(&mut self, input: ValueId, added: ValueId) -> Result<ValueId, NetError> {
         let channels = self.graph.shape(input).channels;
         let norm = Norm { scale: vec![1.0; channels], shift: vec![0.0; channels], activation: Activation::None };
@@ -134,7 +135,7 @@ impl Builder {
         self.dense(hidden, &encoder.last)
     }
 
-    /// What reads pooling's three numbers a channel, reading two.
+    /// A layer that reads the two numbers a channel that [`Layer::Pool`] makes, in place of `dense`, which reads three.
     fn of_pooled(&self, dense: &Dense, kind: Pooled) -> Dense {
         let size = ((self.points as f32).sqrt() - 14.0) / 10.0;
         let channels = dense.inputs / 3;
@@ -192,12 +193,12 @@ impl Builder {
         }
     }
 
-    /// A norm without its weights, which are [`weighed`] in what reads it.
+    /// A norm without its weights: they go into those of the layers that read it, see [`weighed`].
     fn token_norm(&mut self, x: ValueId, norm: &TokenNorm) -> Result<ValueId, NetError> {
         self.push(Layer::RmsNorm { input: x, epsilon: norm.epsilon, whole: false })
     }
 
-    /// A product for each point.
+    /// Applies `dense` to each point.
     fn linear(
         &mut self,
         input: ValueId,
@@ -264,7 +265,8 @@ impl Builder {
     }
 }
 
-/// What reads a norm's output, reading it before the norm's weights.
+/// The layer `dense`, which reads the norm's output, with the norm's weights multiplied into its own: it reads `x /
+/// √(mean of x² + ε)`.
 fn weighed(dense: &Dense, norm: &TokenNorm) -> Dense {
     let mut weighed = dense.clone();
     for row in weighed.weights.chunks_exact_mut(dense.inputs) {
@@ -273,7 +275,7 @@ fn weighed(dense: &Dense, norm: &TokenNorm) -> Dense {
     weighed
 }
 
-/// What makes `from` heads, making each several times, so that they are `to`.
+/// The layer `dense`, which makes `from` heads, with each head repeated so that there are `to` of them.
 fn for_heads(dense: Dense, from: usize, to: usize) -> Dense {
     if from == to {
         return dense;

@@ -1,69 +1,71 @@
-//! What a model says of a position.
+//! The heads: what a model says of a position.
 
 use super::layers::{Conv, Dense, Norm, activation, conv, dense, matmul, norm};
 use super::tokens::Reader;
 use crate::error::NetError;
 use oncilla_opencl::graph::Activation;
 
-/// Logits of moves.
+/// The policy head: logits of moves.
 ///
-/// With `x` the trunk's output: `g = pooled(pooled_norm(pooled · x))` as in [`super::Block::Pooling`], the points'
-/// logits are `points · norm(conv · x + bias · g)`, that of a pass comes of `pass` and `g`.
+/// With `x` the trunk's output and `g = pool(pooled_norm(pooled · x))`, pooled as in [`super::Block::Pooling`]: the
+/// points' logits are `points · norm(conv · x + bias · g)`; those of a pass are what `pass` makes of `g`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyHead {
-    /// What stays on the board.
+    /// The convolution whose output stays on the board.
     pub conv: Conv,
-    /// What is pooled.
+    /// The convolution whose output is pooled.
     pub pooled: Conv,
-    /// Of that, before it is pooled.
+    /// The norm of `pooled`'s output, before it is pooled.
     pub pooled_norm: Norm,
-    /// What of the pooled numbers is added to each point of `conv`'s output.
+    /// From the pooled numbers to what is added to each point of `conv`'s output.
     pub bias: Dense,
-    /// Of the sum.
+    /// The norm of the sum.
     pub norm: Norm,
-    /// To logits: one channel before version 12, then two, the plain and the optimistic policy, and in version 16 four;
-    /// from version 17 two or four, as the file says.
+    /// From the normed sum to logits: one channel before version 12, then two, the plain and the optimistic policy, and
+    /// in version 16 four; from version 17 on two or four, as the file says.
     pub points: Conv,
-    /// To as many logits of a pass.
+    /// From the pooled numbers to the logits of a pass: as many as `points` has channels.
     pub pass: Pass,
 }
 
 /// From the policy head's pooled numbers to the logits of a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pass {
-    /// Before version 15.
+    /// The layer before version 15.
     Linear(Dense),
-    /// From version 15.
+    /// The layers from version 15 on.
     Hidden {
-        /// With a bias.
+        /// The first layer, with a bias.
         first: Dense,
-        /// What follows.
+        /// The activation after `first`.
         activation: Activation,
-        /// Without one.
+        /// The second layer, without a bias.
         second: Dense,
     },
 }
 
-/// Value, scores and ownership, all from the view of who is to move.
+/// The value head: value, scores and ownership, all from the view of the player to move.
 ///
-/// With `v = norm(conv · x)` of the trunk's output, `h = hidden(v pooled)`, pooled as all channels' mean, all channels'
-/// mean·(s − 14)/10, all channels' mean·((s − 14)²/100 − 0.1), with s the root of the board's points.
+/// With `v = norm(conv · x)` of the trunk's output `x`, `h = activation(hidden · pool(v))`. Pooling makes all channels'
+/// mean, all channels' mean·(s − 14)/10, and all channels' mean·((s − 14)²/100 − 0.1), with s the root of the board's
+/// points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueHead {
-    /// From the trunk.
+    /// The convolution of the trunk's output.
     pub conv: Conv,
-    /// Of that.
+    /// The norm of `conv`'s output.
     pub norm: Norm,
-    /// From the pooled numbers.
+    /// From the pooled numbers to `h`.
     pub hidden: Dense,
-    /// What follows.
+    /// The activation after `hidden`.
     pub activation: Activation,
     /// From `h` to three logits: win, loss, no result.
     pub value: Dense,
-    /// From `h` to the score's mean, its deviation, the lead, how the value varies in time; from version 9 also the
-    /// short-term errors of value and score. All before [`super::Multipliers`] and what makes them positive.
+    /// From `h` to the score's mean, its deviation, the lead, and how the value varies in time; from version 9 on also
+    /// to the short-term errors of value and score. All these come before [`super::Multipliers`] and before what makes
+    /// them positive.
     pub scores: Dense,
-    /// From `v` to whose each point is, before the hyperbolic tangent.
+    /// From `v` to who owns each point, before the hyperbolic tangent.
     pub ownership: Conv,
 }
 
@@ -86,7 +88,7 @@ impl PolicyHead {
         Ok(Self { conv: regular, pooled, pooled_norm, bias, norm, points, pass })
     }
 
-    /// How many there are, and places that are kept free.
+    /// Reads the number of policies, and skips the places behind it that are kept free.
     fn policies(reader: &mut Reader<'_>) -> Result<usize, NetError> {
         let policies = match reader.word("the number of policies")? {
             "2" => 2,

@@ -1,4 +1,4 @@
-//! The records that all else is made of.
+//! The records that everything else in a file is made of.
 
 use super::tokens::Reader;
 use crate::error::NetError;
@@ -7,44 +7,45 @@ use oncilla_opencl::graph::Activation;
 /// A convolution with zero padding that keeps the board's size, and without a bias.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conv {
-    /// The kernel is square; odd.
+    /// The side of the kernel, which is square; odd.
     pub kernel: usize,
     /// Input channels.
     pub inputs: usize,
     /// Output channels.
     pub outputs: usize,
-    /// `[out][in][y][x]`, as [`oncilla_opencl::graph::Layer::Conv`] has them; in the file `[y][x][in][out]`.
+    /// `[out][in][y][x]`, as in [`oncilla_opencl::graph::Layer::Conv`]; in the file `[y][x][in][out]`.
     pub weights: Vec<f32>,
 }
 
-/// A batch norm folded into `activation(scale·x + shift)`, and what is off the board stays 0.
+/// A batch norm folded into `activation(scale·x + shift)`. What is off the board stays 0.
 ///
-/// The file has `(x − mean)·γ/√(variance + ε) + β`: `scale = γ/√(variance + ε)`, `shift = β − mean·scale`, with γ = 1
-/// or β = 0 where the file has none.
+/// The file's norm is `(x − mean)·γ/√(variance + ε) + β`, so `scale = γ/√(variance + ε)` and `shift = β − mean·scale`,
+/// with γ = 1 or β = 0 where the file has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Norm {
     /// `[channels]`.
     pub scale: Vec<f32>,
     /// `[channels]`.
     pub shift: Vec<f32>,
-    /// What follows; [`Activation::None`] for identity, [`Activation::Swish`] for what KataGo calls SiLU.
+    /// The activation that follows: [`Activation::None`] for identity, [`Activation::Swish`] for what KataGo calls
+    /// SiLU.
     pub activation: Activation,
 }
 
-/// `weights · x + bias`.
+/// A dense layer: `weights · x + bias`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     /// Input channels.
     pub inputs: usize,
     /// Output channels.
     pub outputs: usize,
-    /// `[out][in]`, as [`oncilla_opencl::graph::Layer::Dense`] has them; in the file `[in][out]`.
+    /// `[out][in]`, as in [`oncilla_opencl::graph::Layer::Dense`]; in the file `[in][out]`.
     pub weights: Vec<f32>,
-    /// `[out]`; zeros where the file has none.
+    /// `[out]`; zeros if the file has none.
     pub bias: Vec<f32>,
 }
 
-/// A convolution from as many channels as come to as many as are asked for, or as the file has.
+/// Reads a convolution from `inputs` channels to `outputs`, or, if that is not given, to as many as the file says.
 pub(super) fn conv(reader: &mut Reader<'_>, inputs: usize, outputs: Option<usize>) -> Result<Conv, NetError> {
     reader.begin("a convolution")?;
     let kernel = reader.channels("the kernel's height")?;
@@ -63,7 +64,7 @@ pub(super) fn conv(reader: &mut Reader<'_>, inputs: usize, outputs: Option<usize
             dilation => return Err(reader.unsupported(format_args!("expected no dilation, 1, got {dilation}"))),
         }
     }
-    // `n` counts `[y][x][in][out]`.
+    // The file's `n`th number is at `[y][x][in][out]`.
     let place = |n: usize| {
         let (at, input, output) = (n / outputs / inputs, n / outputs % inputs, n % outputs);
         (output * inputs + input) * (kernel * kernel) + at
@@ -72,7 +73,7 @@ pub(super) fn conv(reader: &mut Reader<'_>, inputs: usize, outputs: Option<usize
     Ok(Conv { kernel, inputs, outputs, weights })
 }
 
-/// A batch norm of as many channels as come, and the activation behind it.
+/// Reads a batch norm of `channels` channels, and the activation behind it.
 pub(super) fn norm(reader: &mut Reader<'_>, channels: usize) -> Result<Norm, NetError> {
     reader.begin("a batch norm")?;
     reader.known("channels", Some(channels))?;
@@ -83,14 +84,14 @@ pub(super) fn norm(reader: &mut Reader<'_>, channels: usize) -> Result<Norm, Net
         true => reader.numbers(&[channels], |n| n),
         false => Ok(vec![otherwise; channels]),
     };
-    // What is read first shows that there are so many channels: the others may take as much.
+    // Reading the means shows that the file does have `channels` numbers: then the other arrays may be allocated.
     let (mean, variance) = (array(true, 0.0)?, array(true, 0.0)?);
     let (mut scale, mut shift) = (array(has_scale, 1.0)?, array(has_bias, 0.0)?);
     reader.parameters -= 2 * channels as u64; // statistics, not learnt
     for channel in 0..channels {
         scale[channel] /= (variance[channel] + epsilon).sqrt();
         shift[channel] -= mean[channel] * scale[channel];
-        // A variance below 0 makes no number of it, one of 0 without an epsilon an infinite one.
+        // A variance below 0 gives NaN, a variance of 0 without an epsilon gives infinity.
         if !(scale[channel].is_finite() && shift[channel].is_finite()) {
             let (mean, variance) = (mean[channel], variance[channel]);
             return Err(reader.malformed(format_args!(
@@ -102,7 +103,7 @@ pub(super) fn norm(reader: &mut Reader<'_>, channels: usize) -> Result<Norm, Net
     Ok(Norm { scale, shift, activation: activation(reader)? })
 }
 
-/// A record of its own in the file; before version 11 it has but a name.
+/// Reads an activation, which is a record of its own in the file; before version 11 the record has only a name.
 pub(super) fn activation(reader: &mut Reader<'_>) -> Result<Activation, NetError> {
     reader.begin("an activation")?;
     if reader.version < 11 {
@@ -119,7 +120,7 @@ pub(super) fn activation(reader: &mut Reader<'_>) -> Result<Activation, NetError
     }
 }
 
-/// A product with a matrix, without a bias.
+/// Reads a product with a matrix, without a bias.
 pub(super) fn matmul(reader: &mut Reader<'_>, inputs: usize, outputs: Option<usize>) -> Result<Dense, NetError> {
     reader.begin("a matrix")?;
     reader.known("input channels", Some(inputs))?;
@@ -128,7 +129,7 @@ pub(super) fn matmul(reader: &mut Reader<'_>, inputs: usize, outputs: Option<usi
     Ok(Dense { inputs, outputs, weights, bias: vec![0.0; outputs] })
 }
 
-/// A product with a matrix and the bias in the record behind it.
+/// Reads a product with a matrix, and its bias, which is the record behind it.
 pub(super) fn dense(reader: &mut Reader<'_>, inputs: usize, outputs: Option<usize>) -> Result<Dense, NetError> {
     let mut dense = matmul(reader, inputs, outputs)?;
     reader.begin("a bias")?;

@@ -1,4 +1,4 @@
-//! The encoder of what is known of a game's players: networks for human play have it.
+//! The encoder of what is known of a game's players, which networks for human play have.
 
 use super::METADATA;
 use super::layers::{Dense, activation, dense, matmul};
@@ -6,24 +6,24 @@ use super::tokens::Reader;
 use crate::error::NetError;
 use oncilla_opencl::graph::Activation;
 
-/// From the [`METADATA`] to what is added to each point of the first convolution's output, beside what comes of the
-/// globals: `last · second_activation(second · first_activation(first · metadata))`.
+/// From the [`METADATA`] numbers to what is added to each point of the first convolution's output, in addition to what
+/// the globals give: `last · second_activation(second · first_activation(first · metadata))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetadataEncoder {
-    /// With a bias.
+    /// The first layer, with a bias.
     pub first: Dense,
-    /// What follows.
+    /// The activation after `first`.
     pub first_activation: Activation,
-    /// With a bias.
+    /// The second layer, with a bias.
     pub second: Dense,
-    /// What follows.
+    /// The activation after `second`.
     pub second_activation: Activation,
-    /// To the trunk's channels, without a bias.
+    /// The last layer, to the trunk's channels, without a bias.
     pub last: Dense,
 }
 
 impl MetadataEncoder {
-    /// For a trunk of so many channels.
+    /// Reads the encoder for a trunk of `channels` channels.
     pub(super) fn read(reader: &mut Reader<'_>, channels: usize) -> Result<Self, NetError> {
         reader.begin("the metadata encoder")?;
         reader.known("numbers of metadata", Some(METADATA))?;

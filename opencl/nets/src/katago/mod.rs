@@ -1,13 +1,13 @@
 //! KataGo's models: networks for Go, read into the layers of their files.
 //!
-//! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` of the versions 8 to 17, told apart by what is in
-//! them: a trunk of ordinary, global-pooling and nested bottleneck blocks and of those of transformers, with batch
-//! norms or RMS norms, from version 15 on perhaps an encoder of what is known of a game's players (networks for human
-//! play), a policy and a value head. What else there is — other versions, dilated kernels — is refused with an error
+//! [`Model::read`] takes `.bin.gz`, `.bin`, `.txt.gz` and `.txt` files of the versions 8 to 17; it tells them apart by
+//! their content. A model has a trunk of ordinary, global-pooling, nested bottleneck and transformer blocks, with batch
+//! norms or RMS norms; from version 15 on perhaps an encoder of what is known of a game's players (networks for human
+//! play); a policy head and a value head. Anything else — other versions, dilated kernels — is refused with an error
 //! that names the record and its place in the unpacked file.
 //!
-//! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms folded
-//! into a scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.
+//! Weights are turned into the order of [`oncilla_opencl::graph`], the output channel slowest, and batch norms are
+//! folded into a scale and a shift. [`Model::graph`] makes a graph of them for boards of one size.
 
 mod graph;
 mod heads;
@@ -28,34 +28,34 @@ use crate::error::{Fault, NetError};
 use std::path::Path;
 use tokens::Reader;
 
-/// Planes of a position, `[plane][y][x]` from the top, of all versions that are read.
+/// Number of planes of a position, `[plane][y][x]` from the top row on, in all versions that are read.
 pub const PLANES: usize = 22;
 
-/// Numbers for the board as a whole, of all versions that are read.
+/// Number of inputs for the board as a whole, in all versions that are read.
 pub const GLOBALS: usize = 19;
 
-/// Numbers for what is known of a game's players, of networks that have a [`MetadataEncoder`].
+/// Number of inputs for what is known of a game's players, in networks that have a [`MetadataEncoder`].
 pub const METADATA: usize = 192;
 
-/// What is read.
+/// The versions of the format that are read.
 const VERSIONS: std::ops::RangeInclusive<u32> = 8..=17;
 
-/// The largest multiplier that is taken: far beyond what scores of any board need, far from an overflow.
+/// The largest multiplier that is accepted: far more than the scores of any board need, and far from an overflow.
 const MOST_MULTIPLIED: f32 = 1e6;
 
 /// A model that has been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// As the file has it, such as `g170-b6c96-s175395328-d26788732`.
+    /// The name in the file, such as `g170-b6c96-s175395328-d26788732`.
     pub name: String,
-    /// Of the format, 8 to 17.
+    /// The version of the format, 8 to 17.
     pub version: u32,
     /// What the outputs are multiplied with.
     pub multipliers: Multipliers,
-    /// From version 15: whether planes of what lives whoever moves are to be made as if suicide of several stones were
-    /// legal, whatever the rules.
+    /// From version 15 on: whether the planes of what lives whoever moves are to be made as if suicide of several
+    /// stones were legal, whatever the rules.
     pub suicide_in_pass_alive: bool,
-    /// From the [`PLANES`] and [`GLOBALS`], and the [`METADATA`] where it encodes those.
+    /// Reads the [`PLANES`] and [`GLOBALS`], and the [`METADATA`] if it encodes them.
     pub trunk: Trunk,
     /// Logits of moves.
     pub policy: PolicyHead,
@@ -66,24 +66,25 @@ pub struct Model {
     pub parameters: u64,
 }
 
-/// What the value head's numbers are multiplied with, in points of the board. None is below 0 in a file that is taken.
+/// What the value head's numbers are multiplied with, in points of the board. A file in which one is below 0 is
+/// refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Multipliers {
     /// Used in training alone.
     pub td_score: f32,
-    /// Of the score's mean.
+    /// Multiplies the score's mean.
     pub score_mean: f32,
-    /// Of its deviation.
+    /// Multiplies the score's deviation.
     pub score_stdev: f32,
-    /// Of the lead.
+    /// Multiplies the lead.
     pub lead: f32,
-    /// Of how the value varies in time.
+    /// Multiplies how the value varies in time.
     pub variance_time: f32,
-    /// Of the value's and the score's short-term error; before version 13 the file has none.
+    /// Multiply the value's and the score's short-term error; `None` before version 13, where the file has none.
     pub short_term_errors: Option<[f32; 2]>,
 }
 
-/// Of the versions before 13.
+/// The multipliers of the versions before 13.
 impl Default for Multipliers {
     fn default() -> Self {
         let (points, time) = (20.0, 40.0);
@@ -102,18 +103,18 @@ impl Model {
     /// Reads a model file, compressed or not.
     ///
     /// # Errors
-    /// If the file can't be read, is of another kind, damaged, or has what isn't supported.
+    /// If the file can't be read, is of another kind or damaged, or contains something that isn't supported.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, NetError> {
         Self::from_bytes(&container::read_file(path.as_ref(), check)?)
     }
 
     /// Reads a model from the bytes of its file, compressed or not.
     ///
-    /// Memory stays within a small multiple of the unpacked file's size, which is bounded as that of
-    /// [`Network::from_bytes`](crate::Network::from_bytes) is.
+    /// The memory used stays within a small multiple of the unpacked file's size, which is bounded like that of
+    /// [`Network::from_bytes`](crate::Network::from_bytes).
     ///
     /// # Errors
-    /// As [`Model::read`].
+    /// Like [`Model::read`].
     pub fn from_bytes(file: &[u8]) -> Result<Self, NetError> {
         let bytes = container::unpack(file, check)?;
         let reader = &mut Reader::new(&bytes);
@@ -131,7 +132,8 @@ impl Model {
         Ok(Self { name, version, multipliers, suicide_in_pass_alive, trunk, policy, value, parameters })
     }
 
-    /// Whether it is one for human play, which is told whose play to imitate: its input has [`METADATA`] more numbers.
+    /// Whether this is a network for human play, which is told whose play to imitate: its input has [`METADATA`] more
+    /// numbers.
     pub fn encodes_metadata(&self) -> bool {
         self.trunk.metadata.is_some()
     }
@@ -164,7 +166,8 @@ impl Multipliers {
     }
 }
 
-/// Of errors a root is taken, and deviations are never below 0. Networks have 0.25 to some hundred here.
+/// Reads a multiplier, at least 0, since a root is taken of errors and deviations are never below 0. Networks have 0.25
+/// to some hundred here.
 fn multiplier(reader: &mut Reader<'_>) -> Result<f32, NetError> {
     let factor = reader.float("a multiplier")?;
     if !(0.0..=MOST_MULTIPLIED).contains(&factor) {
@@ -200,12 +203,12 @@ impl Flags {
     }
 }
 
-/// Whether a file begins as a model does. False for what can't be read twice, such as a pipe.
+/// Whether a file begins as a model does. False for a file that can't be read twice, such as a pipe.
 pub fn is_model(path: impl AsRef<Path>) -> bool {
     container::start_of(path.as_ref()).is_some_and(|start| begins(&start))
 }
 
-/// Whether a file begins as a model does: its name, the format's version and the number of planes.
+/// Whether `start` begins as a model does: with a name, the format's version and the number of planes.
 pub(crate) fn begins(start: &[u8]) -> bool {
     let mut tokens = start.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty());
     let name = |token: &[u8]| token.iter().all(u8::is_ascii_graphic);
@@ -213,7 +216,7 @@ pub(crate) fn begins(start: &[u8]) -> bool {
     tokens.next().is_some_and(name) && tokens.next().is_some_and(number) && tokens.next().is_some_and(number)
 }
 
-/// Refuses what is no model before more of it is unpacked.
+/// Refuses a file that is no model before more of it is unpacked.
 fn check(start: &[u8]) -> Result<(), NetError> {
     match begins(start) {
         true => Ok(()),

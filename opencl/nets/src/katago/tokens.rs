@@ -1,22 +1,22 @@
-//! A model file's tokens and numbers, and the faults that name the record and the place.
+//! Reads a model file's tokens and numbers, with errors that name the record and the place.
 
 use crate::error::NetError;
 use std::fmt::Display;
 
-/// Longest token: names have some ten characters, a number in full some fifty.
+/// Length of the longest token in bytes: names have some ten characters, a number in full some fifty.
 const TOKEN: usize = 256;
 
-/// Largest number of channels. Any limit will do that keeps three times as many within a `usize`.
+/// Largest number of channels. Any limit will do for which three times as many fit into a `usize`.
 const CHANNELS: usize = 1 << 20;
 
-/// What stands before numbers in binary.
+/// Precedes numbers in binary.
 const BINARY: &[u8] = b"@BIN@";
 
 /// Reads an unpacked file from its start to its end.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where what was read last begins: there the fault is.
+    /// Where what was read last begins: the place that errors name.
     token: usize,
     /// The record that is being read.
     record: String,
@@ -33,12 +33,12 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0, token: 0, record: "header".to_string(), version: 0, blocks: 0, parameters: 0 }
     }
 
-    /// A fault at what was read last: the bytes break the format.
+    /// The error that what was read last breaks the format.
     pub fn malformed(&self, what: impl Display) -> NetError {
         NetError::malformed(self.record.clone(), self.placed(what))
     }
 
-    /// A fault at what was read last: a sound file, perhaps, but of a kind that this reader does not know.
+    /// The error that what was read last is of a kind that this reader does not know, in a file that may be sound.
     pub fn unsupported(&self, what: impl Display) -> NetError {
         NetError::unsupported(self.record.clone(), self.placed(what))
     }
@@ -47,9 +47,9 @@ impl<'a> Reader<'a> {
         format!("{what}, at byte {} of the unpacked file", self.token)
     }
 
-    /// Begins a record with its name.
+    /// Begins a record: reads its name.
     pub fn begin(&mut self, kind: &str) -> Result<(), NetError> {
-        // Until then the record is the one before: there is no other name for the place.
+        // Until the name is read, an error names the record before: there is no other name for the place.
         self.record = self.word(format_args!("the name of {kind}"))?.to_string();
         Ok(())
     }
@@ -58,12 +58,12 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
-    /// The next token, which has to be printable.
+    /// Reads the next token, which has to be printable.
     pub fn word(&mut self, expected: impl Display) -> Result<&'a str, NetError> {
         self.skip_white_space();
         self.token = self.at;
         let rest = &self.bytes[self.at..];
-        // A little more than a token may have: a long one must not be looked through to its end.
+        // One byte more than a token may have: a long one must not be searched to its end.
         let rest = &rest[..rest.len().min(TOKEN + 1)];
         let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
         let token = match std::str::from_utf8(&rest[..length]) {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         self.at += rest.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(rest.len());
     }
 
-    /// A whole number from 0 to `most`.
+    /// Reads a whole number from 0 to `most`.
     pub fn whole(&mut self, what: impl Display, most: usize) -> Result<usize, NetError> {
         let word = self.word(&what)?;
         match word.parse() {
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number of channels: at least one.
+    /// Reads a number of channels, at least one.
     pub fn channels(&mut self, what: impl Display) -> Result<usize, NetError> {
         match self.whole(&what, CHANNELS)? {
             0 => Err(self.malformed(format_args!("expected {what}, at least 1, got 0"))),
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number of channels that is known, or that the file tells.
+    /// Reads a number of channels, which must be `expected` if that is given.
     pub fn known(&mut self, what: impl Display, expected: Option<usize>) -> Result<usize, NetError> {
         let got = self.channels(&what)?;
         match expected {
@@ -115,7 +115,8 @@ impl<'a> Reader<'a> {
         Ok(self.whole(what, 1)? == 1)
     }
 
-    /// Places that are kept free for later versions: what is not 0 there means something unknown.
+    /// Reads `count` places that are kept free for later versions, which must be 0: another number there means
+    /// something unknown.
     pub fn zeros(&mut self, count: usize) -> Result<(), NetError> {
         for _ in 0..count {
             match self.word("0, kept for later versions")? {
@@ -128,7 +129,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A finite number in decimal.
+    /// Reads a finite number in decimal.
     pub fn float(&mut self, what: impl Display) -> Result<f32, NetError> {
         let word = self.word(&what)?;
         match word.parse::<f32>() {
@@ -137,10 +138,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// As many finite numbers as the product of `dims`, in binary or in decimal; the `n`th of the file gets to
-    /// `place(n)`.
+    /// Reads as many finite numbers as the product of `dims`, in binary or in decimal; the file's `n`th number goes to
+    /// index `place(n)`.
     ///
-    /// Memory is taken once the bytes for so many numbers are known to be there.
+    /// Memory is allocated only once the bytes for so many numbers are known to be there.
     pub fn numbers(&mut self, dims: &[usize], place: impl Fn(usize) -> usize) -> Result<Vec<f32>, NetError> {
         self.skip_white_space();
         self.token = self.at;
@@ -148,7 +149,7 @@ impl<'a> Reader<'a> {
         if binary {
             self.at += BINARY.len();
         }
-        // In decimal a digit and a blank are the least that a number has; the last one has no blank.
+        // In decimal, a number takes at least a digit and a blank; the last one needs no blank.
         let (each, left) = if binary { (4, self.bytes_left()) } else { (2, self.bytes_left() + 1) };
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|n| *n <= left / each);
         let Some(count) = count else {
@@ -165,7 +166,7 @@ impl<'a> Reader<'a> {
         Ok(numbers)
     }
 
-    /// A number of four bytes, the lowest first. That they are there has been seen.
+    /// Reads number `n`, four bytes, the lowest first. The caller has made sure that they are there.
     fn bits(&mut self, n: usize) -> Result<f32, NetError> {
         let bytes = &self.bytes[self.at..];
         let number = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
@@ -176,7 +177,7 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// Nothing but white space may be left.
+    /// Checks that nothing but white space is left.
     pub fn end(&mut self) -> Result<(), NetError> {
         self.skip_white_space();
         self.token = self.at;

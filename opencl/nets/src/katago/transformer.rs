@@ -1,13 +1,13 @@
-//! Blocks to which each point of the board is a token: attention between them, and a gated linear unit for each.
+//! Blocks for which each point of the board is a token: attention between them, and a gated linear unit for each.
 //!
-//! Version 17 has them, between other blocks and in nested ones.
+//! Version 17 has them, among other blocks and in nested ones.
 
 use super::layers::{Dense, matmul};
 use super::tokens::Reader;
 use crate::error::NetError;
 use oncilla_opencl::graph::Activation;
 
-/// `x / √(mean of x² + ε) · weights`, for each point over its channels.
+/// `x / √(mean of x² + ε) · weights`, where the mean is over the channels of each point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenNorm {
     /// ε, above 0.
@@ -16,66 +16,68 @@ pub struct TokenNorm {
     pub weights: Vec<f32>,
 }
 
-/// What stands behind the last block in the place of a batch norm: `activation(x / √(mean of x² + ε) · scale + shift)`.
+/// The norm behind the last block in place of a batch norm: `activation(x / √(mean of x² + ε) · scale + shift)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RmsNorm {
     /// ε, above 0.
     pub epsilon: f32,
-    /// Whether the mean is one over all channels and points (`spatial`), or each point has its own over its channels.
+    /// Whether there is one mean over all channels and points (`spatial`), or one for each point over its channels.
     pub whole: bool,
     /// `[channels]`.
     pub scale: Vec<f32>,
     /// `[channels]`.
     pub shift: Vec<f32>,
-    /// What follows.
+    /// The activation that follows.
     pub activation: Activation,
 }
 
-/// `transformer_attention_block`: adds to its input `output · attention(query · y, key · y, value · y)` of the normed
-/// input `y`.
+/// `transformer_attention_block`: adds `output · attention(query · y, key · y, value · y)` to its input, with `y` the
+/// normed input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
-    /// Of the input.
+    /// The norm of the input.
     pub norm: TokenNorm,
-    /// Heads of queries.
+    /// Number of heads of the queries.
     pub heads: usize,
-    /// Heads of keys and values, which divide those: each is shared by `heads / key_heads` neighbouring queries'.
+    /// Number of heads of the keys and values, a divisor of `heads`: each is shared by `heads / key_heads` neighbouring
+    /// heads of queries.
     pub key_heads: usize,
-    /// To `heads` times some channels. A product is divided by the root of a head's channels.
+    /// To [`Attention::depth`] channels for each of `heads` heads. A product of query and key is divided by the root of
+    /// that depth.
     pub query: Dense,
-    /// To `key_heads` times as many.
+    /// To as many channels for each of `key_heads` heads.
     pub key: Dense,
-    /// To `key_heads` times some others.
+    /// To some number of channels, another one perhaps, for each of `key_heads` heads.
     pub value: Dense,
-    /// From `heads` times those.
+    /// From `heads` times as many channels as a head's value has.
     pub output: Dense,
-    /// How queries and keys are told where they are.
+    /// How queries and keys are told their place on the board.
     pub rotation: Rotation,
 }
 
-/// The angles by which pairs of neighbouring channels of a head's queries and keys are turned at a point.
+/// The angles by which pairs of neighbouring channels of a head's queries and keys are turned at a point `(x, y)`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rotation {
-    /// None.
+    /// Nothing is turned.
     None,
-    /// Of `n` pairs the first half, rounded down, by `y · θ^(−2p/n)`, the others by `x` in the same way, each half
-    /// counted from 0.
+    /// The first half of a head's `n` pairs, rounded down, is turned by `y · θ^(−2p/n)`, the others by `x · θ^(−2p/n)`,
+    /// with `p` counted from 0 in each half.
     Fixed {
         /// θ, above 0.
         theta: f32,
     },
-    /// By `x · a + y · b`, with `[key_heads][pairs]` of `[a, b]`.
+    /// Pairs are turned by `x · a + y · b`, with `[key_heads][pairs]` of `[a, b]`.
     Learnt(Vec<[f32; 2]>),
 }
 
-/// `transformer_ffn_block`: adds to its input `last · (swish(first · y) ∘ gate · y)` of the normed input `y`.
+/// `transformer_ffn_block`: adds `last · (swish(first · y) ∘ gate · y)` to its input, with `y` the normed input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedForward {
-    /// Of the input.
+    /// The norm of the input.
     pub norm: TokenNorm,
     /// To the block's own width.
     pub first: Dense,
-    /// Likewise.
+    /// To the block's own width, too.
     pub gate: Dense,
     /// Back to the input's width.
     pub last: Dense,
@@ -141,13 +143,13 @@ impl Attention {
         Ok(Self { norm, heads, key_heads, query, key, value, output, rotation })
     }
 
-    /// Channels of a head's query and key.
+    /// Number of channels of a head's query and key.
     pub fn depth(&self) -> usize {
         self.query.outputs / self.heads
     }
 
     /// The angles of each pair of the queries' channels at each point of a board, `[heads · pairs][height][width]` in
-    /// radians; none where nothing is turned. What keys have is the same, once their heads are as many.
+    /// radians; `None` if nothing is turned. The angles of keys are the same, once there are as many heads of them.
     pub fn angles(&self, height: usize, width: usize) -> Option<Vec<f32>> {
         let (pairs, group) = (self.depth() / 2, self.heads / self.key_heads);
         let of_pair = |head: usize, pair: usize| match &self.rotation {

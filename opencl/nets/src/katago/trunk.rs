@@ -1,4 +1,4 @@
-//! From the planes to what the heads read: blocks on a skip connection.
+//! The trunk, from the planes to what the heads read: blocks on a skip connection.
 
 use super::layers::{Conv, Dense, Norm, conv, matmul, norm};
 use super::metadata::MetadataEncoder;
@@ -8,87 +8,87 @@ use super::{GLOBALS, PLANES};
 use crate::error::NetError;
 use crate::proto::MAX_BLOCKS;
 
-/// The shortest convolutional block has one byte more: an ordinary one of one channel, its numbers a digit each. A file
-/// can't announce more blocks than its bytes hold. (A [`FeedForward`] of one channel in digits could be shorter; one of
-/// two is not.)
+/// One byte less than the shortest convolutional block, an ordinary one of one channel whose numbers have a digit each.
+/// A file can't announce more blocks than its bytes hold. (A [`FeedForward`] of one channel in digits could be shorter;
+/// one of two channels is not.)
 const BLOCK_BYTES: usize = 80;
 
-/// What all heads read.
+/// The part of a model whose output all heads read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trunk {
     /// Channels between the blocks.
     pub channels: usize,
-    /// Channels within ordinary and nested blocks, as the header has it: the blocks' records count.
+    /// Channels within ordinary and nested blocks, as the header has them; what counts are the blocks' own records.
     pub mid: usize,
-    /// Channels of the convolution beside global pooling, likewise.
+    /// Channels of the convolution beside global pooling, as the header has them.
     pub regular: usize,
-    /// Channels that are pooled, likewise.
+    /// Channels that are pooled, as the header has them.
     pub pooled: usize,
-    /// From the planes.
+    /// The convolution of the planes.
     pub conv: Conv,
-    /// From the globals: what is added to each point of the convolution's output.
+    /// From the globals to what is added to each point of the convolution's output.
     pub globals: Dense,
-    /// From what is known of a game's players: what is added beside that. Only networks for human play have it.
+    /// From what is known of a game's players to what is added there, too. Only networks for human play have it.
     pub metadata: Option<MetadataEncoder>,
-    /// In their order.
+    /// The blocks in their order.
     pub blocks: Vec<Block>,
-    /// Behind the last block.
+    /// The norm behind the last block.
     pub norm: TrunkNorm,
 }
 
-/// What the trunk ends with.
+/// The norm that the trunk ends with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrunkNorm {
-    /// Kind 0.
+    /// Kind 0 in the file.
     Batch(Norm),
-    /// Kind 1.
+    /// Kind 1 in the file.
     Rms(RmsNorm),
 }
 
-/// A block, which adds to its input what it makes of it.
+/// A block: it computes something from its input and adds that to the input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// `ordinary_block`.
     Ordinary {
-        /// Of the input.
+        /// The norm of the input.
         norm1: Norm,
-        /// To the block's own width.
+        /// The convolution to the block's own width.
         conv1: Conv,
-        /// Of that.
+        /// The norm of `conv1`'s output.
         norm2: Norm,
-        /// Back to the input's width.
+        /// The convolution back to the input's width.
         conv2: Conv,
     },
-    /// `gpool_block`: what is pooled of the whole board is added to every point.
+    /// `gpool_block`: numbers pooled over the whole board are added to every point.
     Pooling {
-        /// Of the input.
+        /// The norm of the input.
         norm1: Norm,
-        /// What stays on the board.
+        /// The convolution whose output stays on the board.
         regular: Conv,
-        /// What is pooled, from the same input.
+        /// The convolution whose output is pooled; it reads the same as `regular`.
         pooled: Conv,
-        /// Of that, before it is pooled.
+        /// The norm of `pooled`'s output, before it is pooled.
         pooled_norm: Norm,
-        /// From three numbers a pooled channel to what is added to each point of `regular`'s output. The numbers are
-        /// all channels' mean, all channels' mean·(s − 14)/10, all channels' maximum, with s the root of the board's
-        /// points.
+        /// From three numbers for each pooled channel to what is added to each point of `regular`'s output. The numbers
+        /// are all channels' mean, all channels' mean·(s − 14)/10, and all channels' maximum, with s the root of the
+        /// board's points.
         bias: Dense,
-        /// Of the sum.
+        /// The norm of the sum.
         norm2: Norm,
-        /// Back to the input's width.
+        /// The convolution back to the input's width.
         conv2: Conv,
     },
-    /// `nested_bottleneck_block`: blocks of fewer channels.
+    /// `nested_bottleneck_block`: contains blocks of fewer channels.
     Nested {
-        /// Of the input.
+        /// The norm of the input.
         norm1: Norm,
-        /// To fewer channels.
+        /// The convolution to fewer channels.
         down: Conv,
-        /// Blocks of that width, none of which is nested in turn.
+        /// Blocks with that many channels, none of which is nested in turn.
         blocks: Vec<Block>,
-        /// Behind the last of them.
+        /// The norm behind the last of `blocks`.
         norm2: Norm,
-        /// Back to the input's width.
+        /// The convolution back to the input's width.
         up: Conv,
     },
     /// `transformer_attention_block`.
@@ -97,7 +97,7 @@ pub enum Block {
     FeedForward(FeedForward),
 }
 
-/// Where a block stands.
+/// Where a block stands: in the trunk or in a nested block.
 #[derive(Clone, Copy, PartialEq)]
 enum Depth {
     Trunk,
@@ -130,7 +130,7 @@ impl Trunk {
     }
 }
 
-/// Whether it is an RMS norm.
+/// Reads the kind of norm: whether it is an RMS norm.
 fn norm_kind(reader: &mut Reader<'_>) -> Result<bool, NetError> {
     match reader.word("the kind of norm")? {
         "0" => Ok(false),
@@ -140,8 +140,8 @@ fn norm_kind(reader: &mut Reader<'_>) -> Result<bool, NetError> {
     }
 }
 
-/// The number of blocks that follow: no more than there can be in what is left of the file, and, with all that were
-/// announced before, than a network has.
+/// Reads the number of blocks that follow. It is refused if the rest of the file can't hold so many, or if a network
+/// has fewer than all that were announced so far.
 fn announced(reader: &mut Reader<'_>) -> Result<usize, NetError> {
     let count = reader.channels("the number of blocks")?;
     let left = reader.bytes_left();
@@ -157,7 +157,7 @@ fn announced(reader: &mut Reader<'_>) -> Result<usize, NetError> {
 }
 
 fn blocks(reader: &mut Reader<'_>, count: usize, channels: usize, depth: Depth) -> Result<Vec<Block>, NetError> {
-    // No more than `announced` has let through, and without the room that a growing list keeps.
+    // At most as many as `announced` has accepted, and without the spare room of a list that grows.
     let mut blocks = Vec::with_capacity(count);
     for _ in 0..count {
         blocks.push(Block::read(reader, channels, depth)?);
