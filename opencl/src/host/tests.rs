@@ -1,4 +1,4 @@
-//! The fast form against the plain one, over random graphs, boards and batches.
+//! Compares the fast forms with the plain one, over random graphs, boards and batches.
 
 use super::kernel::Isa;
 use super::*;
@@ -12,12 +12,12 @@ struct Case {
     input: Vec<f32>,
 }
 
-/// Uniform between -1 and 1.
+/// A number that is uniform between -1 and 1.
 fn number(g: &mut Gen) -> f32 {
     u32::arbitrary(g) as f32 / u32::MAX as f32 * 2.0 - 1.0
 }
 
-/// Such that a sum over `fan_in` of them is of the size of one.
+/// `n` numbers of such a size that a sum over `fan_in` of them is of the size of one.
 fn numbers(g: &mut Gen, n: usize, fan_in: usize) -> Vec<f32> {
     let scale = (3.0 / fan_in.max(1) as f32).sqrt();
     (0..n).map(|_| number(g) * scale).collect()
@@ -67,7 +67,7 @@ fn any(g: &mut Gen, graph: &Graph) -> ValueId {
     ValueId(below(g, graph.layers().len() + 1))
 }
 
-/// A value with few squares, since what attention makes of them is their square.
+/// A value with few squares, because attention makes the square of their number of them.
 fn narrow(g: &mut Gen, graph: &Graph) -> ValueId {
     let few: Vec<ValueId> = values(graph).filter(|&v| graph.shape(v).squares <= 81).collect();
     *g.choose(&few).expect("the input is one")
@@ -76,7 +76,7 @@ fn narrow(g: &mut Gen, graph: &Graph) -> ValueId {
 fn gather(g: &mut Gen, graph: &mut Graph) -> ValueId {
     let input = any(g, graph);
     let each = graph.shape(input).len();
-    // Half of them make a board, for a convolution to read.
+    // Half of the layers make a board, for a convolution to read.
     let squares = if bool::arbitrary(g) { graph.input().squares } else { 1 };
     let channels = *g.choose(&[1, 2, 7, 50]).expect("some");
     let indices = (0..channels * squares).map(|_| below(g, each) as u32).collect();
@@ -104,7 +104,7 @@ fn elementwise(g: &mut Gen, graph: &mut Graph) -> ValueId {
         6 | 7 => Layer::Multiply { left: input, right: *g.choose(&alike).expect("the value itself") },
         _ => Layer::LayerNorm {
             input,
-            // Not as small as Lc0's: where channels are nearly equal, a norm makes much of their rounding.
+            // Larger than Lc0's: where channels are nearly equal, a norm magnifies their rounding.
             epsilon: *g.choose(&[0.1, 0.5]).expect("some"),
             gammas: numbers(g, shape.channels, 4),
             betas: numbers(g, shape.channels, 4),
@@ -124,7 +124,7 @@ fn pool(g: &mut Gen, graph: &mut Graph) -> ValueId {
     graph.push(Layer::Pool { input }).expect("it fits")
 }
 
-/// Attention between values of any origin, with a smolgen for its bias or without.
+/// Attention between any values, with a smolgen for its bias or without.
 fn attention(g: &mut Gen, graph: &mut Graph) -> ValueId {
     let query = narrow(g, graph);
     let shape = graph.shape(query);
@@ -158,8 +158,8 @@ fn values(graph: &Graph) -> impl Iterator<Item = ValueId> + use<> {
 
 impl Arbitrary for Case {
     fn arbitrary(g: &mut Gen) -> Self {
-        // Chess half of the time; other squares, Go, a single square, boards that are longer than wide or wider than
-        // long, and 12, which is no board at all.
+        // Chess half of the time; other square boards, Go, a single square, boards that are longer than wide or wider
+        // than long, and 12 squares, which are no board at all.
         let squares = [64, 64, 64, 64, 64, 64, 64, 1, 4, 49, 81, 12, 8].map(|squares| (squares, None));
         let sides = [(3, 5), (9, 5), (7, 8), (5, 13)].map(|(ranks, files)| (ranks * files, Some((ranks, files))));
         let (squares, sides) = *g.choose(&[&squares[..], &sides].concat()).expect("some");
@@ -196,8 +196,8 @@ impl Arbitrary for Case {
             let any = any(g, &graph);
             graph.output(Role::Ownership, any).expect("any length");
         }
-        // The first layer alone may be in eight bits: further on, a number between two whole ones falls to one side
-        // here and to the other there.
+        // Only the first layer may be in eight bits: further on, a number near the middle between two whole ones may be
+        // rounded up in one form and down in another.
         if bool::arbitrary(g) && graph.can_be_int8(0) {
             graph.set_int8(0, true).expect("it can be");
         }
@@ -216,7 +216,8 @@ fn forms(graph: &Graph) -> impl Iterator<Item = [Host; 3]> {
     Isa::found().map(|isa| [1, 2, 3].map(|threads| Host::with(graph.clone(), threads, isa).expect("a host")))
 }
 
-/// In tiles, and else by definition, whatever the canaries say: they would hide a fault.
+/// For each form that has tiles, hosts that use them, and compute everything else by definition, whatever the canaries
+/// say: these would hide a fault.
 fn in_tiles(graph: &Graph) -> impl Iterator<Item = [Host; 3]> {
     let graph = Arc::new(graph.clone());
     let host = move |isa, threads| {
@@ -226,7 +227,7 @@ fn in_tiles(graph: &Graph) -> impl Iterator<Item = [Host; 3]> {
     Isa::found().filter(|isa| isa.tiles().is_some()).map(move |isa| [1, 2, 3].map(|threads| host(isa, threads)))
 }
 
-/// A single position so often that one thread has it at first, and then all share it.
+/// Evaluates `input`; a single position is evaluated so often that at first one thread has it, and then all share it.
 fn run(host: &mut Host, input: &[f32]) -> Outputs {
     let mut outputs = Outputs::default();
     host.evaluate(input, &mut outputs).expect("an evaluation");
@@ -240,7 +241,7 @@ fn run(host: &mut Host, input: &[f32]) -> Outputs {
     outputs
 }
 
-/// Equality, but that what is not a number equals itself: a network may make that of a large input.
+/// Whether the outputs have the same bits. Then a NaN equals itself: a network may make one of a large input.
 fn same_bits(a: &Outputs, b: &Outputs) -> bool {
     let bits = |outputs: &Outputs| {
         let mut outputs = outputs.clone();
@@ -268,7 +269,7 @@ fn outline(case: &Case) -> String {
     format!("input {}x{}; {}", input.channels, input.squares, layers.collect::<Vec<_>>().join("; "))
 }
 
-/// Where `got` is further from `expected` than single precision's rounding explains.
+/// The first place, if any, where `got` is further from `expected` than single precision's rounding explains.
 fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
     const BOUND: f32 = 2e-5;
     let (mut expected, mut got) = (expected.clone(), got.clone());
@@ -277,15 +278,15 @@ fn difference(expected: &Outputs, got: &Outputs) -> Option<String> {
         if expected.len() != got.len() {
             return Some(format!("{role:?}: expected {} numbers, got {}", expected.len(), got.len()));
         }
-        // Not "further than": a NaN is far from everything.
+        // Not "is further than": every comparison with a NaN is false.
         let near = |(a, b): (&f32, &f32)| (a - b).abs() <= BOUND * a.abs().max(1.0);
         let at = expected.iter().zip(got).position(|pair| !near(pair))?;
         Some(format!("{role:?} at {at}: expected {}, got {}", expected[at], got[at]))
     })
 }
 
-/// How numbers are moved, as rounding might move them: by a small part of themselves, up or down as the salt says for
-/// each.
+/// How numbers are changed, as rounding might change them: by a small part of themselves, up or down as the salt says
+/// for each.
 #[derive(Clone, Copy)]
 struct Shake {
     by: f32,
@@ -293,15 +294,15 @@ struct Shake {
 }
 
 impl Shake {
-    /// What a sum of so many terms is moved by. Each addition rounds what there is of the sum; the first part is for
-    /// what is no addition, exponentials among it. Of a thousand networks the host's worst number was off by 0.8 times
-    /// as much as that makes of it at most, and most were off by less than a third.
+    /// How much a sum of `terms` terms is changed. Each addition rounds the sum so far; the first part, 6, is for
+    /// operations other than additions, such as exponentials. Among a thousand networks the host's worst number was off
+    /// by at most 0.8 times what a change by this much makes of it, and mostly by less than a third.
     fn of_sum(self, terms: usize) -> Self {
         Self { by: self.by * (6.0 + 0.75 * (terms as f32).sqrt()), ..self }
     }
 
     fn numbers(self, numbers: &[f32]) -> Vec<f32> {
-        // Up and down in turn would cancel where two layers are alike.
+        // Going up and down in turn would cancel where two layers are alike.
         let is_up = |at: usize| {
             let mixed = (at as u64 ^ self.salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             (mixed ^ mixed >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 0
@@ -311,7 +312,7 @@ impl Shake {
     }
 }
 
-/// Terms of the longest sum that makes a number of a layer.
+/// The number of terms of the longest sum that makes a number of the layer's output.
 fn terms(graph: &Graph, layer: &Layer) -> usize {
     match layer {
         Layer::Conv { input, kernel, .. } => graph.shape(*input).channels * kernel * kernel,
@@ -330,7 +331,7 @@ fn terms(graph: &Graph, layer: &Layer) -> usize {
     }
 }
 
-/// Its weights shaken: what sums in another order come to is what such weights would have given.
+/// The graph with its weights shaken: what comes of sums in another order is what such weights would have given.
 fn shaken_graph(graph: &Graph, shake: Shake) -> Graph {
     let mut other = Graph::new(graph.input());
     let board = graph.layers().iter().find_map(|layer| match layer {
@@ -342,7 +343,7 @@ fn shaken_graph(graph: &Graph, shake: Shake) -> Graph {
     }
     for layer in graph.layers() {
         let of_sum = shake.of_sum(terms(graph, layer));
-        // Winograd's sums are of larger numbers.
+        // Winograd's sums have larger numbers in them.
         let of_three = Shake { by: 2.0 * of_sum.by, ..of_sum };
         let mut layer = layer.clone();
         match &mut layer {
@@ -363,7 +364,7 @@ fn shaken_graph(graph: &Graph, shake: Shake) -> Graph {
     other
 }
 
-/// What comes out of a network whose weights and values are shaken.
+/// The outputs of a network whose weights and values are shaken.
 fn shaken(case: &Case, shake: Shake) -> Outputs {
     let graph = shaken_graph(&case.graph, shake);
     let of_values = Shake { salt: !shake.salt, ..shake };
@@ -378,13 +379,13 @@ fn shaken(case: &Case, shake: Shake) -> Outputs {
     outputs
 }
 
-/// Each moves the numbers in other directions: with one alone what they come to may cancel by chance.
+/// Each salt changes the numbers in other directions: with a single one, the changes may cancel by chance.
 const SALTS: [u64; 4] = [0x2545_f491_4f6c_dd1d, 0x9e6c_63d0_876a_68ee, 0xd1b5_4a32_d192_ed03, 0xbf58_476d_1ce4_e5b9];
 
 /// Whether the network makes so much of the last bits of its numbers that two orders of addition need not agree: a
-/// softmax over large scores does, behind a square, and a sum whose terms cancel each other.
+/// softmax over large scores does if it comes after a square, and so does a sum whose terms cancel each other.
 fn magnifies_rounding(case: &Case) -> bool {
-    // Without marks: in eight bits an input near the middle between two whole numbers would jump.
+    // Computed without eight bits: in those an input near the middle between two whole numbers would jump.
     let still = shaken(case, Shake { by: 0.0, salt: 0 });
     let differs = |salt| difference(&still, &shaken(case, Shake { by: f32::EPSILON / 2.0, salt })).is_some();
     SALTS.into_iter().any(differs)
@@ -405,7 +406,7 @@ fn agrees_with_plain() {
         }
         TestResult::passed()
     }
-    // Of a thousand two were left out; more than six of these would be a fault.
+    // Of a thousand cases two were discarded; more than six of these would be a fault.
     QuickCheck::new().tests(300).max_tests(306).min_tests_passed(300).quickcheck(property as fn(Case) -> TestResult);
 }
 
@@ -420,7 +421,7 @@ fn a_position_does_not_depend_on_its_batch() {
                 let joined = |head: fn(&Outputs) -> &Vec<f32>| -> Vec<f32> {
                     singles.iter().flat_map(|outputs| head(outputs).iter().copied()).collect()
                 };
-                // To the bit, in one batch and one by one, on any number of threads.
+                // The same to the bit, in one batch and one by one, on any number of threads.
                 run(host, &case.input) == whole
                     && joined(|o| &o.policy) == whole.policy
                     && joined(|o| &o.wdl) == whole.wdl
@@ -432,8 +433,8 @@ fn a_position_does_not_depend_on_its_batch() {
     QuickCheck::new().tests(150).quickcheck(property as fn(Case) -> bool);
 }
 
-/// Hosts on nine positions, on three and on one of them: as plain, and to the bit as other numbers of threads in other
-/// batches.
+/// Evaluates nine positions, three and one of them: the results must agree with the plain form's, and be the same to
+/// the bit on other numbers of threads and in other batches.
 fn agrees(forms: impl Iterator<Item = [Host; 3]>, graph: &Graph, input: &[f32], what: &str) {
     let each = graph.input().len();
     assert_eq!(input.len(), 9 * each);
@@ -452,7 +453,7 @@ fn agrees(forms: impl Iterator<Item = [Host; 3]>, graph: &Graph, input: &[f32], 
     }
 }
 
-/// With Winograd's convolutions, whatever the canaries say.
+/// For each form, hosts with Winograd's convolutions, whatever the canaries say.
 fn with_winograd(graph: &Graph) -> impl Iterator<Item = [Host; 3]> {
     let graph = Arc::new(graph.clone());
     let host = move |isa: Isa, threads| {
@@ -466,7 +467,7 @@ fn on_board(channels: usize, (ranks, files): (usize, usize)) -> Graph {
     Graph::new(Shape { channels, squares: ranks * files }).on_board(ranks, files)
 }
 
-/// Of a kind of network the first of a few that does not magnify rounding, and nine positions for it.
+/// The first of a few networks drawn that does not magnify rounding, and nine positions for it.
 fn steady(g: &mut Gen, draw: impl Fn(&mut Gen) -> Graph) -> Case {
     // Of the worst kind here, with squares behind a sum on a large board, a fifth magnify it.
     const DRAWS: usize = 10;
@@ -481,7 +482,7 @@ fn positions(g: &mut Gen, graph: &Graph) -> Vec<f32> {
     (0..9 * graph.input().len()).map(|_| number(g)).collect()
 }
 
-/// A convolution without a squeeze.
+/// Pushes a convolution without a squeeze.
 fn filter(
     g: &mut Gen,
     graph: &mut Graph,
@@ -510,7 +511,8 @@ fn on_a_single_square_what_is_added_may_be_a_board_as_well() {
     agrees(forms(&graph).chain(in_tiles(&graph)), &graph, &input, "one square");
 }
 
-/// Tiles that are partly outside, narrow boards, more positions than go at once, panels and blocks that are not full.
+/// Tiles that are partly outside the board, narrow boards, more positions than are computed at once, panels and blocks
+/// that are not full.
 #[test]
 fn winograd_agrees_with_plain_on_any_board() {
     let g = &mut Gen::new(100);
@@ -535,7 +537,7 @@ fn winograd_agrees_with_plain_on_any_board() {
     }
 }
 
-/// What is not a number must not come from beyond a rank's end into a tile: what lies there is of the next rank.
+/// A NaN must not get into a tile from beyond a rank's end: what lies there belongs to the next rank.
 #[test]
 fn tiles_read_nothing_of_the_next_rank() {
     let g = &mut Gen::new(100);
@@ -543,7 +545,7 @@ fn tiles_read_nothing_of_the_next_rank() {
     let last = filter(g, &mut graph, (INPUT, None), (8, 3), Activation::None);
     graph.output(Role::Policy, last).expect("any length");
     let mut input = numbers(g, 8 * 81, 4);
-    // The first two files: nothing on the last tile's files depends on them.
+    // The first two files are NaNs: nothing on the last tile's files depends on them.
     (0..8 * 81).filter(|at| at % 9 < 2).for_each(|at| input[at] = f32::NAN);
     for mut host in with_winograd(&graph).flatten() {
         let mut got = Outputs::default();
@@ -552,7 +554,7 @@ fn tiles_read_nothing_of_the_next_rank() {
     }
 }
 
-/// Both behind a convolution that leaves borders and behind one that leaves none, and before such.
+/// Affine layers and pools behind a convolution that leaves borders and behind one that leaves none, and before such.
 #[test]
 fn affine_layers_and_pools_agree_with_plain() {
     let g = &mut Gen::new(100);
@@ -560,7 +562,7 @@ fn affine_layers_and_pools_agree_with_plain() {
     for (number, activation) in Activation::ELEMENTWISE.into_iter().enumerate() {
         for (kernel, adds, squared) in [(1, false, 0), (1, true, 1), (3, false, 2), (3, true, 0)] {
             let board = boards[(number + kernel) % boards.len()];
-            // Squares of squares magnify rounding: one of the three layers has them.
+            // Squares of squares magnify rounding: only one of the three layers has squares.
             let activations = [0, 1, 2].map(|at| match activation {
                 Activation::Relu2 if at != squared => Activation::Relu,
                 other => other,
@@ -571,7 +573,7 @@ fn affine_layers_and_pools_agree_with_plain() {
                 let pooled = graph.push(Layer::Pool { input: first }).expect("it fits");
                 let added = dense_of(g, &mut graph, pooled, 11);
                 let normed = affine(g, &mut graph, first, adds.then_some(added), activations[0]);
-                // A border that isn't zero any more would be seen.
+                // If the border were no longer zero, this convolution would show it.
                 let around = filter(g, &mut graph, (normed, Some(normed)), (11, 3), Activation::None);
                 let again = affine(g, &mut graph, around, Some(added), activations[1]);
                 let flat = filter(g, &mut graph, (again, None), (5, 1), Activation::None);
@@ -604,7 +606,7 @@ fn five_by_five_agrees_with_plain() {
     {
         let mut graph = on_board(inputs, board);
         let first = filter(g, &mut graph, (INPUT, None), (channels, 5), Activation::Relu);
-        // Between boards with borders, which it has none of.
+        // The 5×5 convolutions stand beside boards with borders, and have none themselves.
         let around = filter(g, &mut graph, (first, None), (channels, 3), Activation::None);
         let squeezed = Some(squeeze(g, channels));
         let fan_in = channels * 25;
@@ -625,7 +627,7 @@ fn five_by_five_agrees_with_plain() {
     }
 }
 
-/// With an epsilon as small as Lc0's, on numbers that come as they are.
+/// With an epsilon as small as Lc0's, on the network's input as it comes.
 #[test]
 fn layer_norms_agree_with_plain() {
     let g = &mut Gen::new(100);
@@ -634,7 +636,7 @@ fn layer_norms_agree_with_plain() {
         let (gammas, betas) = (numbers(g, channels, 4), numbers(g, channels, 4));
         let norm = graph.push(Layer::LayerNorm { input: INPUT, epsilon, gammas, betas }).expect("it fits");
         graph.output(Role::Policy, norm).expect("any length");
-        // Far from zero: a variance as the difference of two large sums would be wrong.
+        // Far from zero: a variance computed as the difference of two large sums would be wrong.
         let input: Vec<f32> = (0..3 * graph.input().len()).map(|_| 100.0 + number(g)).collect();
         let expected = plain::evaluate(&graph, &input).expect("an evaluation");
         for mut host in hosts(&graph) {
@@ -643,7 +645,7 @@ fn layer_norms_agree_with_plain() {
     }
 }
 
-/// With an epsilon as small as KataGo's, on a board of Go and on what is none, alone and by a team.
+/// With an epsilon as small as KataGo's, on a board of Go and on other numbers of squares, alone and by a team.
 #[test]
 fn blocks_of_a_transformer_agree_with_plain() {
     let g = &mut Gen::new(100);
@@ -663,7 +665,7 @@ fn blocks_of_a_transformer_agree_with_plain() {
     }
 }
 
-/// Whole numbers and their sums are exact, whatever multiplies them.
+/// Whole numbers and their sums are exact, whichever instructions multiply them.
 #[test]
 fn eight_bits_are_the_same_in_every_form() {
     let g = &mut Gen::new(100);
@@ -693,7 +695,7 @@ fn eight_bits_are_the_same_in_every_form() {
     }
 }
 
-/// A graph of one layer: every form, batches of 3 and of 1 of it.
+/// Marks the graph's one layer to be in eight bits, and compares all forms, in batches of 3 and of 1.
 fn the_same_in_eight_bits(g: &mut Gen, mut graph: Graph, what: &str) {
     graph.set_int8(0, true).expect("it can be");
     graph.output(Role::Policy, ValueId(1)).expect("any length");
@@ -708,7 +710,7 @@ fn the_same_in_eight_bits(g: &mut Gen, mut graph: Graph, what: &str) {
     }
 }
 
-/// A reused workspace must not carry one batch into the next, not even where that overflowed.
+/// A reused workspace must not carry anything from one batch into the next, not even if the first overflowed.
 #[test]
 fn a_batch_leaves_nothing_behind() {
     fn property(a: Case, loudness: usize) -> bool {
@@ -760,13 +762,13 @@ fn what_can_not_be_run_is_refused() {
     );
     assert!(Host::new(graph(12, 3).on_board(4, 3), 1).is_ok());
     assert_eq!(refused(graph(16, 3), 0), "host: expected at least 1 thread, got 0");
-    // Few weights and many heads: 4096 numbers for each of them.
+    // The layer has few weights but many heads, each of which makes 4096 numbers.
     let heads = 200_000;
     let mut large = Graph::new(Shape { channels: heads, squares: 1 });
     let bias = large.push(Layer::Smolgen { input: INPUT, heads, weights: vec![0.5; 4096].into() }).expect("it fits");
     large.output(Role::Policy, bias).expect("any length");
     assert!(refused(large, 2).ends_with(" MiB to work in, at most 1024 are lent"));
-    // Not even the canaries' input is made of such a size.
+    // The size is refused before even the canaries' input is made.
     let mut larger = Graph::new(Shape { channels: 1 << 34, squares: 64 });
     let one = Layer::Gather { input: INPUT, indices: vec![0], squares: 1, residual: None };
     let one = larger.push(one).expect("it fits");
@@ -780,7 +782,7 @@ fn what_can_not_be_run_is_refused() {
     assert_eq!(run(&mut host, &[1.0; 48]).policy, [1.0; 24]);
 }
 
-/// One channel, one filter, worked out by hand: a kernel that looks one square up and one to the right.
+/// One channel and one filter, worked out by hand: a kernel that reads one square up and one to the right.
 #[test]
 fn a_kernel_is_a_cross_correlation() {
     let mut graph = Graph::new(Shape { channels: 1, squares: 64 });
@@ -813,7 +815,8 @@ fn a_kernel_is_a_cross_correlation() {
     }
 }
 
-/// One large number among small ones, on which nothing depends: what suits it rounds the others.
+/// The first channel is large, the others are small. Where the output does not depend on the first one, its size makes
+/// the tiles round the others too much.
 #[test]
 fn what_tiles_round_too_much_is_not_computed_in_them() {
     const CHANNELS: usize = 96;
@@ -840,7 +843,7 @@ fn what_tiles_round_too_much_is_not_computed_in_them() {
     }
 }
 
-/// The network's input has numbers of very different sizes.
+/// Because the network's input has numbers of very different sizes.
 #[test]
 fn convolutions_of_the_input_are_not_computed_in_tiles() {
     let g = &mut Gen::new(100);
@@ -859,7 +862,7 @@ fn convolutions_of_the_input_are_not_computed_in_tiles() {
     }
 }
 
-/// A network whose layers are too small for tiles takes what it takes on a processor without them.
+/// A network whose layers are too small for tiles is computed as on a processor without them.
 #[test]
 fn what_is_not_worth_tiles_is_winograds() {
     let g = &mut Gen::new(100);
@@ -883,8 +886,8 @@ fn what_is_not_worth_tiles_is_winograds() {
     }
 }
 
-/// No activation hides that an input was no number: neither in the form that all are compared with, nor in those that
-/// run.
+/// No activation hides that an input was a NaN: neither in the plain form, with which all are compared, nor in those
+/// that run.
 #[test]
 fn a_nan_stays_one() {
     let g = &mut Gen::new(100);
@@ -907,7 +910,7 @@ fn a_nan_stays_one() {
     }
 }
 
-/// Neither a plane's mean nor its largest number hides one, nor does what is added to it.
+/// Neither a plane's mean nor its largest number hides a NaN, nor does what is added to it.
 #[test]
 fn a_nan_stays_one_in_affine_layers_and_pools() {
     let g = &mut Gen::new(100);
@@ -921,7 +924,7 @@ fn a_nan_stays_one_in_affine_layers_and_pools() {
             let added = Layer::Gather { input: here, indices, squares: 1, residual: None };
             let added = graph.push(added).expect("it fits");
             let spoilt = affine(g, &mut graph, around, Some(added), Activation::Mish);
-            // On no border something is left of what was added.
+            // If anything of what was added were left on a border, this convolution would read it.
             let again = filter(g, &mut graph, (spoilt, None), (1, 3), Activation::None);
             graph.output(Role::Policy, spoilt).expect("any length");
             graph.output(Role::Ownership, there).expect("any length");
@@ -938,7 +941,7 @@ fn a_nan_stays_one_in_affine_layers_and_pools() {
                     let same = pairs.into_iter().all(|(a, b)| a.is_nan() == b.is_nan());
                     assert!(same, "{role:?}, {board:?}, {}", host.describe());
                 }
-                // Of it nothing is left for the next one.
+                // Nothing of the NaN is left for the next position.
                 let clean = numbers(g, graph.input().len(), 4);
                 let expected = plain::evaluate(&graph, &clean).expect("an evaluation");
                 host.evaluate(&clean, &mut got).expect("an evaluation");
@@ -948,7 +951,7 @@ fn a_nan_stays_one_in_affine_layers_and_pools() {
     }
 }
 
-/// Hosts in tiles, whose results are compared with the plain form's and, to the bit, with those of the first and last
+/// Compares the results of hosts in tiles with the plain form's and, to the bit, with those of the first and the last
 /// position alone.
 fn in_tiles_it_agrees(graph: &Graph, input: &[f32], what: &str) {
     let expected = plain::evaluate(graph, input).expect("an evaluation");
@@ -963,7 +966,7 @@ fn in_tiles_it_agrees(graph: &Graph, input: &[f32], what: &str) {
             let len = alone.policy.len();
             assert!(alone.policy == got.policy[at * len..][..len], "{what}, {}: position {at} alone", host.describe());
         }
-        // Of a position that is no number nothing is left for the next ones.
+        // A position with a NaN leaves nothing behind for the next ones.
         let mut none = input.to_vec();
         none[each - 1] = f32::NAN;
         let mut outputs = Outputs::default();
@@ -973,8 +976,8 @@ fn in_tiles_it_agrees(graph: &Graph, input: &[f32], what: &str) {
     }
 }
 
-/// More positions than are split at once, and convolutions of one input, some of them next to each
-/// other: where another value has come to its place in between, it is split anew.
+/// More positions than are split at once, and convolutions that read one input, some of them next to each other: if
+/// another value has come to its place in between, the input is split anew.
 #[test]
 fn convolutions_in_tiles_agree_with_plain() {
     let g = &mut Gen::new(100);
@@ -994,7 +997,7 @@ fn convolutions_in_tiles_agree_with_plain() {
         };
         let gated = gate(&mut graph, g, INPUT);
         let first = conv(&mut graph, g, gated, None, Activation::Relu, true);
-        // Comes to where the first layer's input was.
+        // This value comes to the place where the first layer's input was.
         let gated = gate(&mut graph, g, first);
         let mut last = conv(&mut graph, g, gated, None, Activation::Mish, false);
         for _ in 0..2 {
@@ -1007,7 +1010,7 @@ fn convolutions_in_tiles_agree_with_plain() {
     }
 }
 
-/// One row and more than a panel has, inputs that fill steps and such that don't.
+/// One row, and more rows than a panel has; inputs that fill the steps, and inputs that don't.
 #[test]
 fn dense_layers_in_tiles_agree_with_plain() {
     let g = &mut Gen::new(100);
@@ -1030,14 +1033,14 @@ fn dense_layers_in_tiles_agree_with_plain() {
     }
 }
 
-/// Weights of a file in LINEAR16, as it gives them: the first two are the ends.
+/// Weights as a file in LINEAR16 gives them: the first two are the ends of the range.
 fn linear16(g: &mut Gen, n: usize, fan_in: usize) -> Vec<f32> {
     let most = (3.0 / fan_in as f32).sqrt();
     let numbers = [0, u16::MAX].into_iter().chain(std::iter::from_fn(|| Some(u16::arbitrary(g))));
     numbers.take(n).map(|number| f32::from(number) / 65535.0).map(|t| -most * (1.0 - t) + most * t).collect()
 }
 
-/// How many layers of a plan are in 16 bits.
+/// How many dense layers of the graph's plan have weights in 16 bits.
 fn in_16_bits(graph: &Graph) -> usize {
     let plan = Plan::new(graph, Ways::default()).expect("a plan");
     let linear = |step: &&plan::Step| match step {
@@ -1047,7 +1050,8 @@ fn in_16_bits(graph: &Graph) -> usize {
     plan.steps.iter().filter(linear).count()
 }
 
-/// Those of a file in LINEAR16 and no others; batches of one tile and of more, with a position's bits the same in each.
+/// Weights of a file in LINEAR16 are kept in 16 bits, and no others; a position's bits are the same in batches of one
+/// tile and of more.
 #[test]
 fn large_dense_layers_are_kept_in_16_bits() {
     let g = &mut Gen::new(100);

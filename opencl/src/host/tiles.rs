@@ -1,10 +1,10 @@
 //! Products of matrices in tiles of eight bits, by instructions that multiply whole tiles: Intel's AMX.
 //!
 //! A processor with AMX makes 32 times as many products of eight bits as of single precision, and its sums are exact.
-//! So a number goes in as three signed bytes, `A + B/2⁸ + C/2¹⁶` times what `A` is worth: whole numbers of 23 digits
-//! and a sign. All that are summed are worth the same: a row of a left side, a column of a right one, each by the
-//! largest of its numbers. Of the nine products of two numbers six are made, in three sums by what they are worth,
-//! which are added at the end in single precision:
+//! So each number is given as three signed bytes, `A + B/2⁸ + C/2¹⁶` times what an `A` of 1 is worth: a whole number of
+//! 23 bits and a sign. That worth, the unit, is the same for all numbers of a sum: there is one for each row of a left
+//! side and one for each column of a right side, chosen by the largest number in it. Of the nine products of two
+//! numbers' bytes six are made, in three sums by what they are worth, which are added at the end in single precision:
 //!
 //! ```text
 //! A·A'                        1
@@ -12,11 +12,11 @@
 //! A·C' + B·B' + C·A'          1/2¹⁶
 //! ```
 //!
-//! What is left out (`B·C'`, `C·B'`, `C·C'`) and what the numbers are rounded by are below 2⁻²¹ of the largest number
-//! of the row times that of the column, for each product; mostly they are a tenth of that and cancel out, and what a
-//! sum in single precision is rounded by comes to as much. Putting the three sums together rounds the result four or
-//! five times more. Splitting numbers into whole ones whose products are summed exactly is known as Ozaki's scheme
-//! (Ozaki, Ogita, Oishi, Rump, 2012).
+//! What is left out (`B·C'`, `C·B'`, `C·C'`) and what the rounding of the numbers changes are below 2⁻²¹ of the largest
+//! number of the row times that of the column, for each product; mostly they are a tenth of that and cancel out, and
+//! the rounding of a sum in single precision changes as much. Adding the three sums rounds the result four or five
+//! times more. Splitting numbers into whole ones whose products are summed exactly is known as Ozaki's scheme (Ozaki,
+//! Ogita, Oishi, Rump, 2012).
 //!
 //! A step multiplies two [`Operand`]s: sixteen rows of 64 numbers of the left side with 64 rows of sixteen columns of
 //! the right one, of which four rows lie side by side in a [`Line`].
@@ -27,7 +27,7 @@
 //! | 3×3 convolution | weights, tap by tap | channels × squares, moved by the tap |
 //! | dense layer, smolgen | positions, or their parts, × inputs | weights |
 
-// Elsewhere nobody is lent any, and a program has no value of their type.
+// On other targets tiles are never granted, and a program has no value of their types.
 #[cfg_attr(
     not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64")),
     path = "tiles/no_amx.rs"
@@ -46,21 +46,21 @@ pub(super) use dense::{RowEnds, end_in_rows, steps_of_inputs};
 use std::mem::MaybeUninit;
 pub(super) use thirds::{Scale, left, right, scale_board, scale_of, scale_rows, split_board, split_left, split_rows};
 
-/// Rows of a tile, and of sums.
+/// The number of rows of a tile, and of sums.
 pub(super) const ROWS: usize = 16;
 
-/// Products of a step for each of its sums.
+/// The number of products that a step adds to each of its sums.
 pub(super) const DEPTH: usize = 64;
 
-/// Blocks of sixteen columns of a chessboard's squares.
+/// The number of blocks of sixteen columns that a chessboard's squares make.
 pub(super) const BLOCKS: usize = CHESS / COLUMNS;
 
-/// More products than this might be more in a sum than 31 bits hold: the lowest of the three has two of 127 and 128 and
-/// one of 128 twice.
+/// With more products than this, a sum might exceed 31 bits: to the lowest of the three, each adds at most 127 · 128
+/// twice and 128 · 128 once.
 pub(super) const MOST_PRODUCTS: usize = i32::MAX as usize / (2 * 127 * 128 + 128 * 128);
 
-/// A row of 64 numbers of a left side, or sixteen columns of four rows of a right one, the first row in the lowest
-/// bytes: a line of the cache.
+/// One third of a row of 64 numbers of a left side, or of sixteen columns of four rows of a right side, the first row
+/// in the lowest bytes: a cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub [u32; 16]);
@@ -69,7 +69,8 @@ impl Line {
     pub const ZERO: Self = Self([0; 16]);
 }
 
-/// What a step reads of a side: sixteen lines of upper thirds, then the middle ones, then the lower ones.
+/// What a step reads of a side: sixteen lines of upper thirds, then those of the middle ones, then those of the lower
+/// ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(super) struct Operand([[Line; ROWS]; 3]);
@@ -77,7 +78,7 @@ pub(super) struct Operand([[Line; ROWS]; 3]);
 impl Operand {
     pub const ZERO: Self = Self([[Line::ZERO; ROWS]; 3]);
 
-    /// A line of each third.
+    /// Sets line `number` of each third.
     #[inline(always)]
     fn set(&mut self, number: usize, thirds: [Line; 3]) {
         for (lines, line) in self.0.iter_mut().zip(thirds) {
@@ -86,13 +87,14 @@ impl Operand {
     }
 }
 
-/// Sums of sixteen rows in sixteen columns, by what they are worth.
+/// The three sums, by what they are worth, of sixteen rows and sixteen columns: `[sum][row][column]`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Sums([[[i32; 16]; ROWS]; 3]);
 
 impl Sums {
-    /// Some numbers of a row, from the `first` on, in what its left side and its columns are worth.
+    /// The results of a vector of columns of `row`, from column `first` on, in single precision; `unit` is the unit of
+    /// the left side's row, `units` are those of the right side's columns.
     #[inline(always)]
     fn single<M: Arith>(&self, row: usize, first: usize, unit: f32, units: &Block) -> M::Vector {
         let part = |third: usize| M::of_whole(&self.0[third][row][first..]);
@@ -102,22 +104,22 @@ impl Sums {
     }
 }
 
-/// Which operands of a right side the steps take.
+/// Which operands of a right side the steps read.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
-    /// Where they are for the first block of columns, in bytes.
+    /// For each step the place of its operand for the first block of columns, in bytes.
     first: Vec<u32>,
-    /// So many operands on are the next block's.
+    /// The next block's operands are this many operands further on.
     block: usize,
-    /// Operands that there must be for the first block.
+    /// How many operands there must be for the first block.
     operands: usize,
-    /// Steps of a block before it is the next one's turn: what they read of the right side stays in the nearest cache
-    /// for all panels.
+    /// How many steps of a block are made before it is the next block's turn: what they read of the right side stays in
+    /// the nearest cache for all panels.
     round: usize,
 }
 
 impl Steps {
-    /// There is a step at least.
+    /// There must be at least one step.
     pub fn new(operands: impl IntoIterator<Item = usize>, block: usize, round: usize) -> Self {
         let first: Vec<usize> = operands.into_iter().collect();
         let operands = first.iter().max().expect("a step") + 1;
@@ -140,13 +142,13 @@ pub(super) enum Tiles {
 }
 
 impl Tiles {
-    /// This processor's, if it has any and the system lends them to this program.
+    /// This processor's tiles, if it has any and the system lends them to this program.
     pub fn find() -> Option<Self> {
         amx::Granted::ask().map(Self::Amx)
     }
 
-    /// Makes this thread's tiles ready until the result is dropped. That takes some 50 ns, but nothing where it is
-    /// asked for within.
+    /// Makes this thread's tiles ready until the result is dropped. That takes some 50 ns, but no time while an earlier
+    /// result lives.
     pub fn ready(self) -> Ready {
         match self {
             Self::Amx(granted) => Ready::Amx(amx::Configured::new(granted)),
@@ -164,7 +166,8 @@ pub(super) enum Ready {
 }
 
 impl Ready {
-    /// `Σ left · right` over all steps: of a panel of sixteen rows, and of some blocks of sixteen columns.
+    /// Computes `Σ left · right` over all steps, for a panel of sixteen rows and, for each of `sums`, a block of
+    /// sixteen columns.
     pub fn multiply<'a>(
         &self,
         left: &[Operand],
@@ -177,8 +180,8 @@ impl Ready {
             "a right side for each step"
         );
         assert_eq!(left.len(), steps.len(), "a left side for each step");
-        // What follows the left side is the next panel's: a part of it for each step. What follows a right one of a
-        // single block are the next neurons'.
+        // What is prefetched. Behind the left side lies the next panel's: a part of it in each step. A right side of a
+        // single block is prefetched two operands ahead; behind it lie the next neurons' operands.
         let (in_order, next_panel, next_neurons) =
             (steps.block == 0, left.as_ptr_range().end, right.as_ptr().wrapping_add(2));
         let mut ahead = if in_order { next_neurons } else { next_panel }.cast::<Line>();
@@ -187,7 +190,7 @@ impl Ready {
             for (block, sums) in sums.iter_mut().enumerate() {
                 let (right, begin) = (&right[block * steps.block..], number == 0);
                 match self {
-                    // SAFETY: all operands are there, see above; what does not begin here has begun before.
+                    // SAFETY: all operands are there, see above; sums that do not begin here have begun before.
                     Self::Amx(tiles) => unsafe { tiles.add(left, (first, in_order), right, begin, ahead, sums) },
                     #[cfg(test)]
                     Self::Loops => {
@@ -206,7 +209,7 @@ impl Ready {
     }
 }
 
-/// What the instructions do.
+/// Does what the instructions do.
 #[cfg(test)]
 fn loops(left: &[Operand], first: &[u32], right: &[Operand], sums: &mut Sums) {
     for (left, first) in left.iter().zip(first) {

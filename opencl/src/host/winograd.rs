@@ -46,7 +46,7 @@ pub(super) fn together(board: Board) -> usize {
     (MOST_ROWS / tiles(board)).clamp(1, GROUP)
 }
 
-/// Roots of 1/2 and 2, the points besides 0 and infinity, and their negatives.
+/// The roots of 1/2 and 2: they and their negatives are the points besides 0 and infinity.
 const A: f32 = std::f32::consts::FRAC_1_SQRT_2;
 const B: f32 = std::f32::consts::SQRT_2;
 
@@ -226,7 +226,7 @@ impl Sink for InPanels<'_> {
     }
 }
 
-/// One point of some tiles, with a row for each tile, in all channels.
+/// One point of some tiles: a row for each tile, with all channels.
 struct Tiles<'a> {
     v: &'a [f32],
     /// How many numbers a block of channels has.
@@ -286,7 +286,7 @@ pub(super) struct End<'a> {
 
 #[inline(always)]
 fn squares_body<F: Form>(board: Board, m: &[Block], rows: Rows, bias: &[f32; PANEL], end: End<'_>, planes: &mut [f32]) {
-    // As above.
+    // Compiled twice, as `points_body` is.
     if board == Board::CHESS {
         squares_on::<F, LANES, LANES>(Board::CHESS, m, rows, bias, end, planes);
     } else {
@@ -346,7 +346,7 @@ fn write_rank<R: Ranks, const FILES: usize>(
     planes: &mut [f32],
 ) {
     for first in (0..board.files).step_by(LANES) {
-        // The last eight are whole, too, but for a narrow board: some of them are written twice.
+        // The last vector has eight files, too, unless the board is narrower than that: some files are written twice.
         let first = first.min(board.files.saturating_sub(LANES));
         let at = board.origin + rank * board.stride + first;
         let channels = R::transpose(files[first..].first_chunk().expect("eight files"));

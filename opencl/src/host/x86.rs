@@ -4,14 +4,14 @@ use super::arith::{Form, Fused, Ranks};
 use super::board::LANES;
 use std::arch::x86_64::{_mm512_loadu_si512, _mm512_maskz_permutexvar_epi32, _mm512_set_epi32, _mm512_storeu_si512};
 
-/// AVX-512: the ranks of a board have eight numbers, all else goes by sixteen.
+/// AVX-512: ranks of a board are vectors of eight numbers, all else is computed in vectors of sixteen.
 pub(super) struct Avx512;
 
 impl Form for Avx512 {
     type Row = Fused;
     type Wide = Sixteen;
 
-    // 6 · 4 sums, 4 operands and 1 weight of 32 registers.
+    // Of 32 registers, 6 · 4 hold sums, 4 operands and 1 a weight.
     const BLOCKS: usize = 4;
 
     #[inline(always)]
@@ -24,7 +24,7 @@ impl Form for Avx512 {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn move_ranks(ranks: &[u32; 2 * LANES], higher: bool) -> [u32; 2 * LANES] {
-    // Lanes from which the others come, and those that get something.
+    // From which lane each lane comes, and which lanes get something; the others are zeroed.
     let next = _mm512_set_epi32(15, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1);
     let before = _mm512_set_epi32(14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0);
     let (from, filled) = if higher { (before, 0xfefe) } else { (next, 0x7f7f) };
@@ -37,14 +37,14 @@ fn move_ranks(ranks: &[u32; 2 * LANES], higher: bool) -> [u32; 2 * LANES] {
     moved
 }
 
-/// Vectors of sixteen.
+/// Vectors of sixteen numbers.
 pub(super) struct Sixteen;
 
 // SAFETY of all that follows: on x86-64 `Fused` is named only in functions that are compiled for AVX2 and FMA,
-// `Sixteen` only in those for AVX-512, and they are called where that was found; slices are as long as what is loaded
-// from them or stored.
+// `Sixteen` only in those compiled for AVX-512, and these functions are called only where the features were found;
+// slices are as long as what is loaded from them or stored.
 
-/// The operations on one vector, of instructions that go by the same names for each.
+/// The operations on one vector, made of functions that have the same names in the module of each width.
 macro_rules! operations {
     ($arith:ty, $vector:ident, $lanes:literal, $width:literal) => {
         impl Arith for $arith {
@@ -106,7 +106,7 @@ macro_rules! operations {
                 unsafe { div(x, y) }
             }
 
-            // Of a number and a NaN these two give the second.
+            // Of a number and a NaN, `max` and `min` return the second operand: a NaN in `x` stays one.
             #[inline(always)]
             fn at_least(a: f32, x: $vector) -> $vector {
                 // SAFETY: see above.
@@ -199,8 +199,8 @@ mod sixteen {
         scalef(x, n)
     }
 
-    /// To the last bit or nearly so: Newton's steps from 14 bits take a third of the time of a division of sixteen. `y`
-    /// is neither zero nor infinite.
+    /// `x / y` to the last bit or nearly so: Newton's steps from 14 bits take a third of the time of a division of
+    /// sixteen numbers. `y` is neither zero nor infinite.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn div(x: __m512, y: __m512) -> __m512 {

@@ -79,7 +79,7 @@ impl<D: Dots> Product for Neurons<'_, D> {
     }
 }
 
-/// Sums as floats.
+/// The sums of a vector as floats.
 #[inline(always)]
 fn numbers<D: Dots>(sums: D::Sums) -> Block {
     let mut whole = [0; PANEL];
@@ -87,7 +87,7 @@ fn numbers<D: Dots>(sums: D::Sums) -> Block {
     Block(whole.map(|sum| sum as f32))
 }
 
-/// What is the same for all squares, of [`TILE`] channels: see [`Ends`].
+/// What is the same for all squares, for each of [`TILE`] channels; see [`Ends`].
 #[derive(Clone, Copy)]
 pub(in crate::host) struct RowEnds {
     pub start: [i32; TILE],

@@ -9,8 +9,8 @@ use std::arch::x86_64::{
     _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
-// SAFETY of all that follows: these are named only in functions that are compiled for the features, which are called
-// where they were found; what is loaded and stored is as long as a vector or two.
+// SAFETY of all that follows: these types are named only in functions that are compiled for the features, and these are
+// called only where the features were found; what is loaded and stored is as long as a vector or two.
 
 /// AVX-512 VNNI.
 pub struct Avx512;
@@ -105,8 +105,8 @@ impl Dots for Avx {
     }
 }
 
-/// Products of sixteen bits where there are none of eight: those of the even and those of the odd of a lane's four, in
-/// pairs.
+/// For processors that do not multiply eight bits: numbers are widened to sixteen; the even two of a lane's four are
+/// multiplied and added as a pair, and so are the odd two.
 macro_rules! pairs {
     ($(#[$doc:meta])* $name:ident, $form:ty, $instructions:ident, $vector:ident, $count:literal, $squares:expr) => {
         $(#[$doc])*
@@ -119,7 +119,7 @@ macro_rules! pairs {
 
             const SQUARES: usize = $squares;
 
-            // Loops here, no closures: what is not inlined is not compiled for the instructions either.
+            // Loops, not closures: what is not inlined is not compiled for the instructions either.
             #[inline(always)]
             fn sums(from: &[i32; PANEL]) -> Self::Sums {
                 let mut sums = Self::splat(0);
@@ -154,7 +154,7 @@ macro_rules! pairs {
                 unsafe { [$instructions::splat(four.cast_signed()); $count] }
             }
 
-            // What is widened here is widened once for all of a tile's rows or blocks: it is the same to the compiler.
+            // The compiler sees that the same numbers are widened for all rows or blocks of a tile, and does it once.
             #[inline(always)]
             fn add(mut sums: Self::Sums, inputs: Self::Fours, weights: Self::Fours) -> Self::Sums {
                 use $instructions::{add, and, left, madd, right, right_signed, splat};

@@ -16,15 +16,15 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct Granted(());
 
-/// From the kernel's `asm/prctl.h`: asks for a part of the registers by its number; and the number of the tiles.
+/// From the kernel's `asm/prctl.h`: the request for a part of the registers by its number, and the number of the tiles.
 const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
 const XFEATURE_XTILEDATA: libc::c_long = 18;
 
-/// Tiles and their configuration among the registers that the system keeps.
+/// The bits of the tiles and of their configuration among those of the registers that the system keeps.
 const XTILE: u64 = 0b11 << 17;
 
 impl Granted {
-    /// Checks once and asks the system once.
+    /// Checks the processor and asks the system, once each.
     pub fn ask() -> Option<Self> {
         static ANSWER: OnceLock<Option<Granted>> = OnceLock::new();
         *ANSWER.get_or_init(|| (processor_has() && system_lends()).then_some(Self(())))
@@ -39,7 +39,7 @@ fn processor_has() -> bool {
     known && __cpuid_count(7, 0).edx & (AMX_TILE | AMX_INT8) == AMX_TILE | AMX_INT8 && kept() & XTILE == XTILE
 }
 
-/// The registers that the system keeps for its threads.
+/// Which registers the system keeps for its threads, as a set of bits.
 fn kept() -> u64 {
     #[target_feature(enable = "xsave")]
     fn ask() -> u64 {
@@ -65,7 +65,7 @@ struct Configuration {
     rows: [u8; 16],
 }
 
-/// All eight tiles whole.
+/// All eight tiles at full size.
 static WHOLE: Configuration = Configuration {
     palette: 1,
     start_row: 0,
@@ -84,8 +84,8 @@ macro_rules! ask_for {
     ($($line:literal),*) => { concat!($("prefetcht1 [{ahead} + ", $line, "]\n"),*) };
 }
 
-/// This thread's tiles are configured while it lives. The last one releases them, so that the system need not save them
-/// when it changes threads. It belongs to its thread and can't be sent.
+/// While a value lives, this thread's tiles are configured. The last one to go releases them, so that the system need
+/// not save them when it changes threads. A value belongs to its thread and can't be sent.
 pub(in crate::host) struct Configured(PhantomData<*mut ()>);
 
 impl Configured {
@@ -98,14 +98,14 @@ impl Configured {
     }
 }
 
-/// The products of some steps. Each step prefetches `$bytes` bytes of what is read later: some lines after each of the
-/// six products, because all at once they would be in the way of what is read now.
+/// Defines a function that adds the products of some steps. Each step prefetches `$bytes` bytes of what is read later:
+/// some lines after each of the six products, because all at once they would be in the way of what is read now.
 macro_rules! adds {
     ($(#[$note:meta])* $name:ident, $bytes:literal: [$($a:literal),*] [$($b:literal),*] [$($c:literal),*] [$($d:literal),*] [$($e:literal),*] [$($f:literal),*]) => {
         $(#[$note])*
         ///
         /// Tiles 0 to 2 hold the sums, 3 to 5 the left side's thirds; the right side's go through 6 and 7. `ahead` may
-        /// point anywhere, nothing is read there.
+        /// point anywhere: it is never read, only prefetched.
         ///
         /// # Safety
         /// As for [`Configured::add`].
@@ -183,21 +183,22 @@ macro_rules! adds {
 
 impl Configured {
     adds! {
-        /// Prefetches a quarter of a left side in each step, because there are four blocks.
+        /// Prefetches a quarter of an operand of the left side in each step, because there are four blocks.
         add_near, 768: [0, 64] [128, 192] [256, 320] [384, 448] [512, 576] [640, 704]
     }
 
     adds! {
-        /// Prefetches a step of a right side.
+        /// Prefetches an operand of the right side in each step.
         add_in_order, 3072: [0, 64, 128, 192, 256, 320, 384, 448] [512, 576, 640, 704, 768, 832, 896, 960] [1024, 1088, 1152, 1216, 1280, 1344, 1408, 1472] [1536, 1600, 1664, 1728, 1792, 1856, 1920, 1984] [2048, 2112, 2176, 2240, 2304, 2368, 2432, 2496] [2560, 2624, 2688, 2752, 2816, 2880, 2944, 3008]
     }
 
-    /// Adds the products of some steps, each by its left operand and the place of the right one in bytes, to `sums`;
-    /// with `begin` they are written. Meanwhile it asks for what lies `ahead`: three kilobytes a step where the places
-    /// are `in_order`, so that a right side is read once from wherever it is, else a quarter of that.
+    /// Adds the products of some steps to `sums`, or, with `begin`, writes them there. Each step has an operand in
+    /// `left`, and its place in `first` says where its operand of `right` is, in bytes. Meanwhile this prefetches what
+    /// lies `ahead`: three kilobytes a step if the places are `in_order`, so that a right side is read once from
+    /// wherever it is, else a quarter of that.
     ///
     /// # Safety
-    /// There is an operand of `right` at each place. Without `begin` the sums are there.
+    /// There is an operand of `right` at each place. Without `begin` the sums have been written before.
     pub(super) unsafe fn add(
         &self,
         left: &[Operand],

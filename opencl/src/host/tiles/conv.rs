@@ -12,20 +12,20 @@ use crate::host::product::{Block, CHESS, COLUMNS};
 pub(in crate::host) enum Layout {
     /// For a 1×1 convolution: squares side by side.
     Flat,
-    /// A 3×3 convolution's. A block is an operand for each tap, read as it lies: two ranks, four apart. Moved by a rank
-    /// they are those of the next three operands:
+    /// For a 3×3 convolution. A block has an operand for each tap, which is read as it is: two ranks, four apart. Moved
+    /// by a rank they are the ranks of the next three operands:
     ///
     /// ```text
     /// operands  0-2    3-5   6-8   9-11  12-14 15-17
     /// ranks     -, 3   0, 4  1, 5  2, 6  3, 7  4, -
     /// ```
     ///
-    /// They come three times: moved by a file, as they are, and moved by one the other way.
+    /// Each pair of ranks is there three times: moved by a file, as it is, and moved by a file the other way.
     Board,
 }
 
 impl Layout {
-    /// From a rank to the other of its block.
+    /// How many ranks apart the two ranks of a block are.
     pub(super) const APART: usize = 4;
 
     /// How many operands 64 channels take.
@@ -49,7 +49,7 @@ impl Layout {
         channels.div_ceil(DEPTH) * self.operands()
     }
 
-    /// The steps over `channels` channels: the taps of 64 of them, one after the other.
+    /// The steps over `channels` channels: for each 64 channels all taps, one after the other.
     pub fn steps(self, channels: usize) -> Steps {
         let (taps, round) = match self {
             Self::Flat => (1, 4),
@@ -60,7 +60,7 @@ impl Layout {
     }
 }
 
-/// A block of a panel's sums, what they are worth, and what comes after them.
+/// The sums of a block of a panel, what they are worth, and what comes after them.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct Ends<'a> {
     pub sums: &'a Sums,
@@ -69,13 +69,13 @@ pub(in crate::host) struct Ends<'a> {
     /// What the block's squares are worth.
     pub squares: &'a Block,
     pub bias: &'a [f32; ROWS],
-    /// Of the panel, as its output lies.
+    /// The panel's residual, in the layout of its output.
     pub residual: Option<&'a [f32]>,
     pub activation: Activation,
 }
 
 impl Ends<'_> {
-    /// A channel's squares, with the residual's.
+    /// Finishes the squares of one channel, with the residual's added.
     #[inline(always)]
     fn of<M: Arith>(&self, channel: usize, residual: Option<[f32; 16]>) -> [f32; 16] {
         let (unit, bias) = (self.units[channel], M::splat(self.bias[channel]));
@@ -92,7 +92,7 @@ impl Ends<'_> {
 }
 
 versions! {
-    /// Ends a block of a panel of a 1×1 convolution and writes it to `output`, `[channels of the panel][squares]`.
+    /// Finishes a block of a panel of a 1×1 convolution and writes it to `output`, `[channels of the panel][squares]`.
     end_side_by_side = end_side_by_side_body(ends: Ends<'_>, block: usize, output: &mut [f32])
 }
 
@@ -106,7 +106,7 @@ fn end_side_by_side_body<F: Form>(ends: Ends<'_>, block: usize, output: &mut [f3
 }
 
 versions! {
-    /// Ends a block of a panel of a 3×3 convolution and writes it to `planes`, `[channels of the panel][plane]`.
+    /// Finishes a block of a panel of a 3×3 convolution and writes it to `planes`, `[channels of the panel][plane]`.
     end_on_board = end_on_board_body(ends: Ends<'_>, block: usize, planes: &mut [f32])
 }
 
@@ -124,7 +124,7 @@ fn end_on_board_body<F: Form>(ends: Ends<'_>, block: usize, planes: &mut [f32]) 
     }
 }
 
-/// Two ranks of a plane, which begin there.
+/// Two ranks of a plane, which begin at the indices `first` and `second`.
 #[inline(always)]
 pub(super) fn two_ranks(plane: &[f32], first: usize, second: usize) -> [f32; 16] {
     let mut both = [0.0; 16];

@@ -1,4 +1,4 @@
-//! Takes the place of AMX where there is none: nobody is granted it.
+//! Takes the place of AMX on targets that have none: it is never granted.
 
 use super::{Line, Operand, Sums};
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ impl Configured {
     }
 
     /// # Safety
-    /// Nobody has a value to call it on.
+    /// There is no value to call it on.
     pub(super) unsafe fn add(
         &self,
         _: &[Operand],

@@ -1,10 +1,10 @@
-//! Tiles against sums in double precision.
+//! Compares products in tiles with sums in double precision.
 
 use super::*;
 use crate::host::kernel::Isa;
 use crate::host::pack;
 
-/// Numbers between -1 and 1, always the same.
+/// Numbers between -1 and 1, the same in every run.
 struct Numbers(u32);
 
 impl Numbers {
@@ -18,7 +18,7 @@ impl Numbers {
     }
 }
 
-/// The hardware's where there are some, and the loops that stand for it elsewhere.
+/// The hardware's tiles, if there are any, and the loops that stand for them elsewhere.
 fn all_tiles() -> impl Iterator<Item = Tiles> {
     Tiles::find().into_iter().chain([Tiles::Loops])
 }
@@ -28,8 +28,8 @@ fn largest(numbers: impl IntoIterator<Item = f32>) -> f64 {
     numbers.into_iter().fold(0.0, |most, x| most.max(f64::from(x.abs())))
 }
 
-/// Sixteen rows of the left side and sixteen columns of the right one, both `[16][depth]`, multiplied with whatever
-/// there is: `[row][column]`.
+/// Sixteen rows of the left side and sixteen columns of the right one, both `[16][depth]`, multiplied with each of
+/// [`all_tiles`]: the results are `[row][column]`.
 fn products(rows: &[f32], columns: &[f32]) -> Vec<(String, Vec<f32>)> {
     let depth = columns.len() / 16;
     let steps = steps_of_inputs(depth);
@@ -51,7 +51,7 @@ fn products(rows: &[f32], columns: &[f32]) -> Vec<(String, Vec<f32>)> {
 fn products_are_within_their_bound() {
     let mut numbers = Numbers(1);
     for depth in [1, 3, 64, 65, 300, 1000] {
-        // Rows and columns of very different sizes, and numbers in them.
+        // Rows and columns of very different sizes, with numbers of very different sizes in each.
         let mut side = || {
             let sizes = numbers.some(16);
             let row = |size: f32| numbers.some(depth).into_iter().map(move |x| x * x * x * (size * 40.0).exp2());
@@ -71,7 +71,7 @@ fn products_are_within_their_bound() {
     }
 }
 
-/// Of many products the errors mostly cancel out: they are near those of a sum in single precision.
+/// The errors of many products mostly cancel out: those of the result are near those of a sum in single precision.
 #[test]
 fn long_sums_are_nearly_those_of_single_precision() {
     let mut numbers = Numbers(2);
@@ -89,13 +89,13 @@ fn long_sums_are_nearly_those_of_single_precision() {
     }
 }
 
-/// Whole numbers that take no more than the bytes at hand are multiplied exactly.
+/// Whole numbers that fit into the bytes are multiplied exactly.
 #[test]
 fn what_needs_no_rounding_is_exact() {
     let mut numbers = Numbers(3);
     let mut whole = |most: f32| -> Vec<f32> {
         let mut some: Vec<f32> = numbers.some(16 * 100).into_iter().map(|x| (x * most).round()).collect();
-        // The largest of each is such that the unit is one.
+        // With 127 as the largest number of each row and column, the units are 1.
         some.chunks_mut(100).for_each(|row| row[7] = 127.0);
         some
     };
@@ -108,10 +108,10 @@ fn what_needs_no_rounding_is_exact() {
     }
 }
 
-/// As many of the largest products as there may be: the sums hold them.
+/// The sums hold as many of the largest products as there may be.
 #[test]
 fn the_longest_sum_does_not_overflow() {
-    // Its bytes are 126, 127 and 127: the sum of the lowest products is 0.98 of what 31 bits hold.
+    // The bytes of this number are 126, 127 and 127: the sum of the lowest products is 0.98 of what 31 bits hold.
     let near: f32 = 126.0 + 127.0 / 256.0 + 127.0 / 65536.0;
     for sign in [1.0, -1.0] {
         let mut row = vec![near; MOST_PRODUCTS];
@@ -145,12 +145,12 @@ fn a_number_that_is_none_stays_none() {
     }
 }
 
-/// The same of what convolutions multiply, where a square is a column or all are.
+/// The same for what convolutions multiply, where each square is a column with its own unit, or all squares have one.
 #[test]
 fn a_board_with_a_number_that_is_none_has_none() {
     let board = crate::host::board::Board::CHESS;
     for x in [f32::NAN, f32::INFINITY] {
-        // The last of them are not a multiple of the planes' parts.
+        // The last two lie behind the last whole part of 64 numbers of the planes.
         for at in [0, 63, 64, 70, 319, 448, 454] {
             let mut scale = Scale::ZERO;
             let mut rows = vec![1.0; 8 * CHESS];
@@ -166,7 +166,7 @@ fn a_board_with_a_number_that_is_none_has_none() {
     }
 }
 
-/// All zeros, and what is next to nothing.
+/// Neither zero nor a number next to it is divided by.
 #[test]
 fn nothing_is_not_divided_by() {
     for x in [0.0, -0.0, 1e-45, 1e-38, 1e-31] {
@@ -176,7 +176,7 @@ fn nothing_is_not_divided_by() {
     }
 }
 
-/// In whatever order they are dropped the tiles stay ready for whoever is left.
+/// In whatever order users of the tiles are dropped, the tiles stay ready for those that are left.
 #[test]
 fn tiles_are_ready_as_long_as_anyone_needs_them() {
     let steps = steps_of_inputs(DEPTH);

@@ -1,4 +1,4 @@
-//! Numbers as three bytes, and where those go in operands.
+//! Splits numbers into three bytes, and puts these into operands.
 
 use super::conv::{Layout, two_ranks};
 use super::{BLOCKS, DEPTH, Line, Operand, ROWS};
@@ -7,19 +7,21 @@ use crate::host::board::Board;
 use crate::host::kernel::{BaselineForm, versions};
 use crate::host::product::{Block, CHESS};
 
-/// The largest upper third.
+/// The largest value of an upper third.
 const MOST: f32 = 127.0;
 
-/// Below this a largest number counts as this, so that its inverse is finite.
+/// A largest number below this counts as this, so that its inverse is finite.
 const LEAST: f32 = 1e-30;
 
-/// The absolute values of the bits of numbers lie in the order of what they stand for, those of NaNs behind all others.
+/// The bits of a number's absolute value. They have the order of the absolute values, with those of NaNs behind all
+/// others.
 fn size(x: f32) -> u32 {
     x.to_bits() & 0x7fff_ffff
 }
 
-/// What the upper third of numbers is worth, and what takes them to whole numbers: of the bits of their largest. Where
-/// that is not finite the first is a NaN, and so is whatever it is multiplied with.
+/// From the bits of the largest of some numbers: what an upper third of 1 is worth, and the factor that makes the
+/// numbers whole ones. If the largest number is not finite, the first is a NaN, and so is whatever it is multiplied
+/// with.
 #[inline(always)]
 fn scale(largest: u32) -> (f32, f32) {
     let largest = f32::from_bits(largest);
@@ -29,12 +31,13 @@ fn scale(largest: u32) -> (f32, f32) {
     }
 }
 
-/// [`scale`] of some numbers.
+/// [`scale`] of the largest of `numbers`.
 pub(in crate::host) fn scale_of(numbers: impl IntoIterator<Item = f32>) -> (f32, f32) {
     scale(numbers.into_iter().map(size).max().unwrap_or(0))
 }
 
-/// What the columns of a right side are worth, and what takes them to whole numbers.
+/// For each column of a right side: what an upper third of 1 is worth, and the factor that makes the numbers whole
+/// ones.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct Scale {
     pub unit: [Block; BLOCKS],
@@ -44,7 +47,7 @@ pub(in crate::host) struct Scale {
 impl Scale {
     pub const ZERO: Self = Self { unit: [Block::ZERO; BLOCKS], inverse: [Block::ZERO; BLOCKS] };
 
-    /// From the bits of the largest of each column.
+    /// Sets both from the bits of the largest number of each column.
     #[inline(always)]
     fn set(&mut self, largest: &[u32; CHESS]) {
         for (number, largest) in largest.as_chunks::<16>().0.iter().enumerate() {
@@ -55,14 +58,14 @@ impl Scale {
     }
 }
 
-/// Three signed bytes, the upper one in the third place: `a·2¹⁶ + b·2⁸ + c`. What is added makes the two lower ones
-/// carry over as if they had no sign, and is taken off again bit by bit.
+/// Splits `whole` = `a·2¹⁶ + b·2⁸ + c` into three signed bytes, the upper one, `a`, in the third place. What is added
+/// makes the two lower ones carry over as if they had no sign, and is taken off again bit by bit.
 #[inline(always)]
 fn three_bytes(whole: i32) -> u32 {
     whole.cast_unsigned().wrapping_add(0x8080) ^ 0x8080
 }
 
-/// Sixteen numbers times `by` as [`three_bytes`].
+/// Sixteen numbers times `by`, as [`three_bytes`].
 #[inline(always)]
 fn sixteen<M: Arith>(x: &[f32; 16], by: &[f32; 16]) -> [u32; 16] {
     let mut whole = [0; 16];
@@ -76,7 +79,7 @@ fn sixteen<M: Arith>(x: &[f32; 16], by: &[f32; 16]) -> [u32; 16] {
     bytes
 }
 
-/// Sixteen columns of four rows.
+/// Splits sixteen columns of four rows, with a factor `by` for each column, into a line of each third.
 #[inline(always)]
 fn split<M: Arith>(rows: [&[f32; 16]; 4], by: &[f32; 16]) -> [Line; 3] {
     let mut bytes = [[0; 16]; 4];
@@ -95,7 +98,8 @@ fn split<M: Arith>(rows: [&[f32; 16]; 4], by: &[f32; 16]) -> [Line; 3] {
     thirds
 }
 
-/// Of a right side, whose `number` gives that of a row and column, and of each column what takes it to whole numbers.
+/// An operand of a right side: `number(row, column)` gives its numbers, and `by` has for each column the factor that
+/// makes them whole ones.
 pub(in crate::host) fn right(number: impl Fn(usize, usize) -> f32, by: &Block) -> Operand {
     let mut right = Operand::ZERO;
     for line in 0..DEPTH / 4 {
@@ -106,7 +110,8 @@ pub(in crate::host) fn right(number: impl Fn(usize, usize) -> f32, by: &Block) -
     right
 }
 
-/// A row of a left side: numbers that are multiplied with each other's neighbours lie side by side.
+/// Splits a row of a left side, whose numbers are multiplied by `by`, into a line of each third. The bytes of
+/// neighbouring numbers lie side by side.
 #[inline(always)]
 fn split_row<M: Arith>(row: &[f32; DEPTH], by: f32) -> [Line; 3] {
     let mut thirds = [Line::ZERO; 3];
@@ -122,7 +127,8 @@ fn split_row<M: Arith>(row: &[f32; DEPTH], by: f32) -> [Line; 3] {
     thirds
 }
 
-/// Of a left side, whose `number` gives that of a row and column, and of each row what takes it to whole numbers.
+/// An operand of a left side: `number(row, column)` gives its numbers, and `by` has for each row the factor that makes
+/// them whole ones.
 pub(in crate::host) fn left(number: impl Fn(usize, usize) -> f32, by: &[f32; ROWS]) -> Operand {
     let mut left = Operand::ZERO;
     for (row, by) in by.iter().enumerate() {
@@ -132,8 +138,9 @@ pub(in crate::host) fn left(number: impl Fn(usize, usize) -> f32, by: &[f32; ROW
 }
 
 versions! {
-    /// Splits `rows`, `[rows][inputs]`, into left sides, for each sixteen rows one for each 64 inputs, and says what
-    /// the rows are worth. What is beyond the last input becomes zero; rows beyond the last one keep what they had.
+    /// Splits `rows`, `[rows][inputs]`, into operands of left sides: for each sixteen rows, one for each 64 inputs.
+    /// Writes what the rows are worth to `units`. What is beyond the last input becomes zero; rows beyond the last one
+    /// keep what they had.
     split_left = split_left_body(rows: &[f32], inputs: usize, left: &mut [Operand], units: &mut [[f32; ROWS]])
 }
 
@@ -161,7 +168,7 @@ fn split_left_body<F: Form>(rows: &[f32], inputs: usize, left: &mut [Operand], u
 }
 
 versions! {
-    /// What the squares of `rows`, `[channels][CHESS]`, are worth: each by its own largest number.
+    /// Sets what the squares of `rows`, `[channels][CHESS]`, are worth: each by its own largest number.
     scale_rows = scale_rows_body(rows: &[f32], scale: &mut Scale)
 }
 
@@ -177,8 +184,8 @@ fn scale_rows_body<F: Form>(rows: &[f32], scale: &mut Scale) {
 }
 
 versions! {
-    /// The same of chessboards, `[channels][plane]`: all squares by the largest of all numbers, for a convolution adds
-    /// neighbours.
+    /// Like [`scale_rows`], for chessboards, `[channels][plane]`: all squares by the largest of all numbers, because a
+    /// convolution adds neighbours.
     scale_board = scale_board_body(planes: &[f32], scale: &mut Scale)
 }
 
@@ -196,8 +203,8 @@ fn scale_board_body<F: Form>(planes: &[f32], scale: &mut Scale) {
 }
 
 versions! {
-    /// Splits a block of `rows`, up to 64 channels of `[CHESS]`, see [`Layout::Flat`]. What is beyond the last channel
-    /// keeps what it had.
+    /// Splits one block of the squares of `rows`, up to 64 channels of `[CHESS]`, into `operand`, see [`Layout::Flat`].
+    /// What is beyond the last channel keeps what it had.
     split_rows = split_rows_body(rows: &[f32], block: usize, scale: &Scale, operand: &mut Operand)
 }
 
@@ -213,8 +220,9 @@ fn split_rows_body<F: Form>(rows: &[f32], block: usize, scale: &Scale, operand: 
 }
 
 versions! {
-    /// Splits the rank before the `first` and the one four on of chessboards, up to 64 channels of `[plane]`, see
-    /// [`Layout::Board`]. What is beyond the last channel keeps what it had.
+    /// Splits two ranks of chessboards into `operands`: the rank before rank `first`, and the one four ranks further
+    /// on. `planes` has up to 64 channels of `[plane]`, see [`Layout::Board`]. What is beyond the last channel keeps
+    /// what it had.
     split_board = split_board_body(planes: &[f32], first: usize, scale: &Scale, operands: &mut [Operand])
 }
 
