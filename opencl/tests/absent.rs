@@ -5,22 +5,23 @@
 use oncilla_opencl::device::{self, DeviceChoice};
 use std::process::Command;
 
-/// Set for the process that looks for the library and must not find it: libOpenCL is looked for once in a process.
+/// Set for the process that looks for the library and must not find it: a process looks for libOpenCL only once.
 const INNER: &str = "ONCILLA_TEST_WITHOUT_LIBRARY";
 
 fn without_a_library() {
-    // Where there is such a file: Linux.
+    // This file exists only on Linux.
     let loaded = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     assert!(!loaded.contains("libOpenCL"), "libOpenCL is among the libraries that the program needs");
     let line = device::list().expect_err("no platform").to_string();
     assert!(line.starts_with("no OpenCL platform was found: ONCILLA_OPENCL_LIBRARY"), "{line}");
-    // What the system says of it has its name.
+    // The system's message contains the library's name.
     let named = std::env::var(device::LIBRARY_ENV).expect("the outer process says it");
     assert!(line.contains(&named), "{line}");
     assert_eq!(device::choose(&DeviceChoice::Index(0)).expect_err("no platform").to_string(), line);
 }
 
-/// A command that starts this test's own program, by what runs it where this machine's processor can't (`ci/aarch64`).
+/// A command that starts this test's own program, through a runner if this machine's processor can't run it
+/// (`ci/aarch64`).
 fn itself(path: &std::path::Path) -> Command {
     let runner = std::env::var("ONCILLA_RUNNER").unwrap_or_default();
     let mut words = runner.split_whitespace();

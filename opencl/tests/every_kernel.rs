@@ -1,8 +1,8 @@
-//! Every kernel in every precision, on shapes and with tunings that quickcheck makes up, against the plain loops of the
-//! host.
+//! Compares every kernel, in every precision, on shapes and with tunings that quickcheck makes up, with the plain loops
+//! of the host.
 //!
-//! With `ONCILLA_TEST_TINY=1` shapes are so small that an OpenCL implementation which interprets, or takes minutes for
-//! a large kernel, is through as well: see `ci/second-opencl`.
+//! With `ONCILLA_TEST_TINY=1` shapes are so small that even an OpenCL implementation that interprets, or one that takes
+//! minutes for a large kernel, gets through: see `ci/second-opencl`.
 
 #![cfg(feature = "opencl")]
 
@@ -25,7 +25,7 @@ fn is_tiny() -> bool {
     std::env::var("ONCILLA_TEST_TINY").as_deref() == Ok("1")
 }
 
-/// Ranks and files that differ, sides that no tile divides among them.
+/// Numbers of ranks and files that differ, some of them not divided by any tile.
 fn rectangle(random: &mut Random) -> (usize, usize) {
     match is_tiny() {
         true => random.pick(&[(3, 5), (4, 2), (1, 6)]),
@@ -33,24 +33,24 @@ fn rectangle(random: &mut Random) -> (usize, usize) {
     }
 }
 
-/// The input of a convolution over more than a square: a square board or another.
+/// The input of a convolution over more than one square: a square board or another one.
 fn any_board(random: &mut Random, most_channels: usize) -> Graph {
     let ((ranks, files), square) = (rectangle(random), square_board(random));
     let squares = random.pick(&[square, ranks * files]);
     Graph::new(Shape { channels: up_to(random, most_channels), squares }).on_board(ranks, files)
 }
 
-/// At least one.
+/// A number from 1 to `most`.
 fn up_to(random: &mut Random, most: usize) -> usize {
     1 + random.below(if is_tiny() { most.min(9) } else { most })
 }
 
-/// A square board, odd sides among them.
+/// The number of squares of a square board, some with odd sides.
 fn square_board(random: &mut Random) -> usize {
     if is_tiny() { random.pick(&[1, 9, 25]) } else { random.pick(&[64, 64, 64, 1, 9, 25, 81]) }
 }
 
-/// Any number of squares, where a kernel doesn't care how they lie.
+/// Any number of squares, for kernels to which their arrangement does not matter.
 fn squares(random: &mut Random) -> usize {
     if is_tiny() { random.pick(&[1, 2, 9, 12]) } else { random.pick(&[64, 64, 1, 2, 21, 25, 60, 81]) }
 }
@@ -68,7 +68,7 @@ impl Arbitrary for Case {
     }
 }
 
-/// One test for a kernel: graphs that `build` makes of seeds, so many of them.
+/// Defines a test for each kernel: it runs `count` graphs, which `build` makes from seeds.
 macro_rules! kernels {
     ($($test:ident: $count:expr, $build:expr;)*) => { $(
         #[test]
@@ -86,8 +86,7 @@ macro_rules! kernels {
     )* };
 }
 
-// The counts are those that a run through an OpenCL compiler allows: convolutions and attention are compiled for their
-// board.
+// The counts are as large as the time for compiling allows: convolutions and attention are compiled for their board.
 kernels! {
     convolutions_agree: 6, |random| convolution(random, false);
     squeeze_and_excitation_agrees: 4, |random| convolution(random, true);
@@ -108,7 +107,7 @@ kernels! {
     pools_agree: 6, pool;
 }
 
-/// One of planes, and one of what that made, with what may be fused into it.
+/// A convolution of planes, and one of its output, with what may be fused into them.
 fn convolution(random: &mut Random, squeezes: bool) -> Graph {
     let kernel = random.pick(&[1, 3, 3, 3]);
     let squares = if kernel == 1 { squares(random) } else { square_board(random) };
@@ -122,7 +121,7 @@ fn convolution(random: &mut Random, squeezes: bool) -> Graph {
     output(graph, y)
 }
 
-/// The first layer of a network of Go, and one that no network has: of what that made.
+/// The first layer of a network of Go, and one that no network has: a 5×5 convolution of the first one's output.
 fn convolution_of_five(random: &mut Random) -> Graph {
     let mut graph = any_board(random, 22);
     let channels = up_to(random, 30);
@@ -132,7 +131,7 @@ fn convolution_of_five(random: &mut Random) -> Graph {
     output(graph, y)
 }
 
-/// All kinds behind each other, direct and Winograd's.
+/// Convolutions of all kinds one after the other, direct ones and Winograd's.
 fn convolution_of_a_rectangle(random: &mut Random) -> Graph {
     let (ranks, files) = rectangle(random);
     let mut graph = Graph::new(Shape { channels: up_to(random, 20), squares: ranks * files }).on_board(ranks, files);
@@ -145,7 +144,7 @@ fn convolution_of_a_rectangle(random: &mut Random) -> Graph {
     output(graph, z)
 }
 
-/// A board that is plain, for it is the input, or may lie in blocks, for it is what a 3×3 convolution made.
+/// A board that is plain because it is the input, or one that may lie in blocks because a 3×3 convolution made it.
 fn board_in_any_order(random: &mut Random) -> (Graph, ValueId) {
     let mut graph = any_board(random, 30);
     let channels = up_to(random, 40);
@@ -154,7 +153,7 @@ fn board_in_any_order(random: &mut Random) -> (Graph, ValueId) {
     (graph, value)
 }
 
-/// Read by what takes any order, or by what takes a plain value only.
+/// An affine layer, read either by a layer that takes any order, or by one that takes only a plain value.
 fn affine(random: &mut Random) -> Graph {
     let (mut graph, x) = board_in_any_order(random);
     let shape = graph.shape(x);
@@ -180,7 +179,7 @@ fn pool(random: &mut Random) -> Graph {
     output(graph, y)
 }
 
-/// A value with squares: the input, which is plain, or what a convolution made of it, which may lie in blocks.
+/// A value with squares: the input, which is plain, or a convolution's output, which may lie in blocks.
 fn plain_or_blocked(graph: &mut Graph, random: &mut Random) -> ValueId {
     match random.below(2) {
         0 => INPUT,
@@ -243,7 +242,7 @@ fn layer_norm(random: &mut Random) -> Graph {
     let x = plain_or_blocked(&mut graph, random);
     let channels = graph.shape(x).channels;
     let (gammas, betas) = (random.floats(channels, 4), random.floats(channels, 4));
-    // Not as small as Lc0's: where channels are nearly equal, a norm makes much of their rounding.
+    // Larger than Lc0's: where channels are nearly equal, a norm magnifies their rounding.
     let y = graph.push(Layer::LayerNorm { input: x, epsilon: 0.1, gammas, betas }).expect("it fits");
     output(graph, y)
 }
@@ -265,7 +264,7 @@ fn rotation(random: &mut Random) -> Graph {
     output(graph, y)
 }
 
-/// Of two values, and of one with itself.
+/// The product of two values, and of a value with itself.
 fn product(random: &mut Random) -> Graph {
     let mut graph = board(random);
     let x = plain_or_blocked(&mut graph, random);
@@ -276,7 +275,7 @@ fn product(random: &mut Random) -> Graph {
     output(graph, z)
 }
 
-/// A bias for each head from a vector.
+/// A bias for each head, made from a vector.
 fn bias(graph: &mut Graph, random: &mut Random, heads: usize, outputs: usize) -> ValueId {
     let part = up_to(random, 9);
     let input = dense(graph, random, INPUT, heads * part, Activation::Swish);

@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// One layer of each kind.
+/// A graph with one layer of each kind.
 fn graph() -> Graph {
     let mut graph = Graph::new(Shape { channels: 20, squares: 64 });
     let se = SqueezeExcite { hidden: 4, w1: vec![0.1; 80], b1: vec![0.1; 4], w2: vec![0.1; 160], b2: vec![0.1; 40] };
@@ -103,7 +103,8 @@ fn evaluations_allocate_nothing() {
             ALLOCATED.load(Ordering::Relaxed) - before
         };
         rounds(2);
-        // The queues of the thread pool grow by a block of a few kilobytes now and then; values have 5 kB a position.
+        // The queues of the thread pool now and then grow by a block of a few kilobytes; values have 5 kB for each
+        // position.
         let allowed = if threads == 1 { 0 } else { 32 * 1024 };
         let allocated = rounds(4);
         assert!(allocated <= allowed, "{threads} threads: 128 batches allocated {allocated} bytes");

@@ -1,5 +1,5 @@
-//! Whole networks and hard cases on a device against the plain loops of the host, and what is refused. Kernel by
-//! kernel: `every_kernel.rs`.
+//! Compares whole networks and hard cases on a device with the plain loops of the host, and tests what is refused.
+//! `every_kernel.rs` tests kernel by kernel.
 
 #![cfg(feature = "opencl")]
 
@@ -20,7 +20,7 @@ fn tunings() -> impl Iterator<Item = Tuning> {
         .flat_map(|variant| [0, 4].map(|winograd| Tuning { winograd, ..Tuning::start(variant, 8) }))
 }
 
-/// Runs `graph` on both variants, in every precision, and on the reference.
+/// Runs `graph` on both variants, in every precision, and compares with the reference.
 fn agree(graph: &Graph, batches: [usize; 2], random: &mut Random, what: &str) {
     for variant in [Variant::Cpu, Variant::Gpu] {
         let (winograd, network) = (random.pick(&[0, 2, 4]), random.pick(&[0, 1]));
@@ -57,7 +57,7 @@ fn a_residual_may_be_the_input() {
     }
 }
 
-/// Every kernel on shapes so small that an interpreter such as Oclgrind is through in a minute: see `ci/oclgrind`.
+/// Every kernel on shapes so small that an interpreter such as Oclgrind gets through in a minute: see `ci/oclgrind`.
 #[test]
 fn tiny_shapes_of_every_kernel_agree() {
     if !device_is_there() {
@@ -71,7 +71,7 @@ fn tiny_shapes_of_every_kernel_agree() {
         ("attention", tiny_attention(random)),
         ("Go", go(23, (3, 5), [2, 3, 9])),
     ];
-    // A chessboard by one group of a GPU.
+    // A chessboard that one group of a GPU takes through the network.
     let way = Way {
         tuning: Tuning { network: 1, ..Tuning::start(Variant::Gpu, 1) },
         precision: Precision::Fp32,
@@ -169,8 +169,8 @@ fn a_network_of_go_agrees_at_every_batch_size() {
     }
 }
 
-/// A group of a GPU makes the squares of a chessboard. Only some devices that are CPUs are known to run a network in
-/// one launch.
+/// On a GPU a group makes the squares of a chessboard, and those of no other board. Of devices that are CPUs, only some
+/// are known to run a network in one launch.
 #[test]
 fn a_network_of_go_is_one_launch_where_others_are() {
     if !device_is_there() {
@@ -259,7 +259,7 @@ fn activations_are_right_far_from_zero_and_keep_a_nan() {
             device.evaluate(&input, &mut got).expect("numbers come out");
             let difference = first_difference(&expected.policy, &got.policy, TOLERANCE);
             assert_eq!(difference, None, "{activation:?}, {tuning}");
-            // The usual one, and one with other bits set.
+            // The usual NaN, and one with other bits set.
             for nan in [f32::NAN, f32::from_bits(0xffc0_01ff)] {
                 let kept = std::mem::replace(&mut input[40], nan);
                 let error = device.evaluate(&input, &mut got).expect_err("NaN goes in, so that NaN comes out");
@@ -270,7 +270,7 @@ fn activations_are_right_far_from_zero_and_keep_a_nan() {
     }
 }
 
-/// What a 3×3 convolution copies, which lies in blocks on a CPU where only direct ones are.
+/// A copy of the input, made by a 3×3 convolution; on a CPU it lies in blocks if all convolutions are direct.
 fn copied(graph: &mut Graph) -> ValueId {
     let mut weights = vec![0.0; 9];
     weights[4] = 1.0;
@@ -280,13 +280,13 @@ fn copied(graph: &mut Graph) -> ValueId {
     graph.push(copy).expect("it fits")
 }
 
-/// Of a single channel.
+/// Appends an affine layer of a single channel.
 fn scaled(graph: &mut Graph, input: ValueId, scale: f32, activation: Activation) -> ValueId {
     let affine = Layer::Affine { input, added: None, scale: vec![scale], shift: vec![0.0], activation };
     graph.push(affine).expect("it fits")
 }
 
-/// A graph with direct convolutions on a device, unchecked: what is compared here is not finite everywhere.
+/// Runs a graph with direct convolutions on a device, unchecked: what is compared here is not finite everywhere.
 fn direct(graph: &Graph, variant: Variant) -> OpenCl {
     let tuning = Tuning { winograd: 0, network: 0, ..Tuning::start(variant, 8) };
     let options = Options { tuning: Some(tuning), self_check: false, ..Options::default() };
@@ -312,7 +312,7 @@ fn affine_layers_are_right_far_from_zero_and_keep_a_nan() {
             device.evaluate(&input, &mut got).expect("numbers come out");
             let difference = first_difference(&expected.policy, &got.policy, TOLERANCE);
             assert_eq!(difference, None, "{activation:?}, {variant}, in blocks: {in_blocks}");
-            // A convolution gives it to all neighbours, the first of which is a rank before.
+            // A convolution gives the NaN to all neighbours, the first of which is a rank before.
             let first = if in_blocks { 32 } else { 40 };
             for nan in [f32::NAN, f32::from_bits(0xffc0_01ff)] {
                 input[40] = nan;
@@ -324,7 +324,7 @@ fn affine_layers_are_right_far_from_zero_and_keep_a_nan() {
     }
 }
 
-/// Of squares that are whole vectors and that aren't.
+/// On boards whose squares are whole vectors, and on others.
 #[test]
 fn pools_keep_a_nan_and_what_is_infinite() {
     if !device_is_there() {
@@ -332,7 +332,8 @@ fn pools_keep_a_nan_and_what_is_infinite() {
     }
     for (variant, side) in [Variant::Cpu, Variant::Gpu].into_iter().flat_map(|v| [4, 5].map(|side| (v, side))) {
         for in_blocks in [false, true] {
-            // What is too large for a number times two, and that times `scale`: infinite or a NaN, at one square only.
+            // The input doubled, and that times `scale`: a number that is too large becomes infinite, or with 0 a NaN,
+            // at one square only.
             let graph_of = |scale: f32, element: u32| {
                 let mut graph = Graph::new(Shape { channels: 1, squares: side * side });
                 let x = if in_blocks { copied(&mut graph) } else { INPUT };
@@ -351,7 +352,8 @@ fn pools_keep_a_nan_and_what_is_infinite() {
     }
 }
 
-/// `largest` and the device that runs it make a maximum, the others mean and maximum where one number is a NaN.
+/// `largest`, which `device` runs, makes a maximum; the graphs of `of_nan` make mean and maximum where one number is a
+/// NaN.
 fn pools_are_right(largest: &Graph, device: &mut OpenCl, of_nan: &mut [OpenCl], what: &str) {
     let squares = largest.input().squares;
     for at in [0, 1, squares / 2, squares - 1] {
@@ -361,7 +363,7 @@ fn pools_are_right(largest: &Graph, device: &mut OpenCl, of_nan: &mut [OpenCl], 
             let expected = plain::evaluate(largest, &input).expect("the reference runs every graph").policy[0];
             let mut got = Outputs::default();
             let done = device.evaluate(&input, &mut got);
-            // An infinite output is an error.
+            // An output that is infinite is an error.
             assert_eq!(done.is_ok(), expected.is_finite(), "{what}, {squares} squares, at {at}: {expected}");
             assert!(done.is_err() || got.policy == [expected], "{what}, {squares} squares, at {at}: {got:?}");
             for device in &mut *of_nan {
@@ -390,11 +392,11 @@ fn too_little_memory_is_said_before_anything_is_allocated() {
     if !device_is_there() {
         return;
     }
-    // A terabyte of input.
+    // The input takes a terabyte.
     let mut graph = Graph::new(Shape { channels: 1 << 16, squares: 64 });
     let x = conv(&mut graph, &mut Random(14), (INPUT, 1, 1), None, None, Activation::Relu);
-    // Where a device is compared with the host smaller batches would be tried, until they fit; the kernels for a CPU
-    // take a batch in pieces, and have room for one.
+    // If a device is compared with the host, smaller batches are tried until they fit; the kernels for a CPU take a
+    // batch in pieces, and have room for one.
     let tuning = Some(Tuning::start(Variant::Gpu, 8));
     let options = Options { max_batch: MAX_BATCH, tuning, self_check: false, ..Options::default() };
     let made = OpenCl::new(output(graph, x), &options).map(|_| ());
@@ -466,8 +468,8 @@ fn a_self_test_finds_nothing_wrong_and_names_every_layer() {
     }
 }
 
-/// Two channels with the same numbers, whose weights cancel each other but for a rest: what a sum rounds is then as
-/// large as the rest. Numbers are whole, so that direct sums, one tap or row after the other, are exact.
+/// Two channels with the same numbers, whose weights cancel each other except for a rest: the rounding of a sum is then
+/// as large as the rest. Numbers are whole, so that direct sums, one tap or row after the other, are exact.
 fn cancelling(most: i64) -> Graph {
     let random = &mut Random(31);
     let mut graph = Graph::new(Shape { channels: 1, squares: 64 });
@@ -496,17 +498,17 @@ fn cancelling(most: i64) -> Graph {
     output(graph, y)
 }
 
-/// The larger tile of Winograd's gives way to the smaller one, and that to the direct form, where they round too much.
+/// Where they round too much, Winograd's larger tile gives way to the smaller one, and that to the direct form.
 #[test]
 fn a_tile_that_rounds_too_much_gives_way() {
     if !device_is_there() {
         return;
     }
-    // The points of the smaller tile are whole numbers, those of the larger one are not. Of numbers so large that their
-    // sums have more than 24 bits, neither form is exact.
+    // The points of the smaller tile are whole numbers, those of the larger one are not. If numbers are so large that
+    // their sums have more than 24 bits, neither form is exact.
     let tuning = Tuning { winograd: 4, ..Tuning::start(Variant::Cpu, 8) };
     let options = Options { max_batch: 3, tuning: Some(tuning), ..Options::default() };
-    // Whether the network is one launch depends on the device, and not on how it rounds.
+    // Whether the network is one launch depends on the device, not on how it rounds.
     let unchecked = OpenCl::new(cancelling(1 << 3), &Options { self_check: false, ..options.clone() });
     let tuning = Tuning { network: unchecked.expect("it compiles").tuning().network, ..tuning };
     for (most, kept) in [(1 << 3, 4), (1 << 14, 2), (1 << 22, 0)] {

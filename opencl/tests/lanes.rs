@@ -1,4 +1,4 @@
-//! Several batches at the same time on one device, and positions in batches of any size.
+//! Several batches at the same time on one device, and the same positions in batches of any size.
 #![cfg(feature = "opencl")]
 
 mod common;
@@ -10,7 +10,7 @@ use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched};
 use std::sync::Arc;
 
-/// The outputs of `batch` positions from the `first` on.
+/// The outputs of `batch` positions, from position `first` on.
 fn evaluate(device: &mut dyn Backend, input: &[f32], first: usize, batch: usize) -> Outputs {
     let each = device.graph().input().len();
     let mut outputs = Outputs::default();
@@ -18,7 +18,8 @@ fn evaluate(device: &mut dyn Backend, input: &[f32], first: usize, batch: usize)
     outputs
 }
 
-/// Whatever the device starts with, and the forms of the kernels for a GPU, which have others for a few positions.
+/// With the tuning that the device starts with, and with the kernels for a GPU, of which others run for a few
+/// positions.
 #[test]
 fn a_position_has_the_same_answer_in_every_batch_and_on_every_queue() {
     if !common::device_is_there() {

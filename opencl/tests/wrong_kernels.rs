@@ -1,5 +1,5 @@
-//! Kernels with faults that an implementation such as Oclgrind sees: `ci/oclgrind` runs them to know that it would find
-//! one. On any other implementation nothing is run.
+//! Kernels with faults that an implementation such as Oclgrind notices: `ci/oclgrind` runs them to make sure that it
+//! would find one. On any other implementation nothing is run.
 
 #![cfg(feature = "opencl")]
 
@@ -19,13 +19,13 @@ fn faults_are_there_to_be_found() {
     if device.platform != "Oclgrind" {
         return;
     }
-    // A session for each: what is found in one must not hide what was found in another.
+    // A session for each kernel: what is found in one must not hide what is found in another.
     for name in ["reads_behind", "writes_behind", "races"] {
         let session = Session::open(&device).expect("a device that is there opens");
         let program = session.program("wrong", SOURCE, "").expect("it compiles");
         let (x, y) = (session.upload(&[1.0, 2.0, 3.0, 4.0]).expect("memory"), session.buffer(ITEMS).expect("memory"));
         let kernel = session.kernel(&program, name, &[Arg::Buffer(&x), Arg::Output(&y)]).expect("it is there");
-        // SAFETY: it does not stay inside its buffers, but Oclgrind looks before it reads or writes.
+        // SAFETY: the kernel does not stay inside its buffers, but Oclgrind checks before it reads or writes.
         unsafe { session.run(&kernel, [ITEMS, 1], [1, 1]) }.expect("it is enqueued");
         session.finish().expect("it ends");
     }

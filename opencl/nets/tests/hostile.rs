@@ -11,7 +11,7 @@ use std::panic::catch_unwind;
 struct Random(u64);
 
 impl Random {
-    /// xorshift64.
+    /// A number below `n`, from xorshift64.
     fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -20,7 +20,7 @@ impl Random {
     }
 }
 
-/// Reads `file` under the rules that hold for every file whatever.
+/// Reads `file`, and checks what has to hold for every file.
 fn read(file: &[u8], allowed: usize, what: &str) -> Result<Network, NetError> {
     let (result, peak) = counting::peak(|| catch_unwind(|| Network::from_bytes(file)));
     let result = result.unwrap_or_else(|_| panic!("{what}: the reader panicked"));
@@ -32,7 +32,8 @@ fn read(file: &[u8], allowed: usize, what: &str) -> Result<Network, NetError> {
     result
 }
 
-/// Numbers of two bytes become numbers of four; a buffer that grows may have twice what it holds.
+/// How many bytes reading a file of `len` bytes may allocate: numbers of two bytes become numbers of four, and a buffer
+/// that grows may have twice the room for what it holds.
 fn allowed(len: usize) -> usize {
     4 * len + (64 << 10)
 }
@@ -60,13 +61,13 @@ fn write_varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// One field of a sound message, nested ones included.
+/// One field of a sound message, or of a message nested in it.
 struct Field {
-    /// From its tag to its end.
+    /// The field, from its tag to its end.
     all: Range<usize>,
-    /// Its length, where it has one.
+    /// The bytes of its length, if it has one.
     length: Option<Range<usize>>,
-    /// True where its content is numbers, not a message.
+    /// True if its content is numbers, not a message.
     leaf: bool,
 }
 
@@ -99,7 +100,8 @@ fn fields(bytes: &[u8], range: Range<usize>, depth: usize, found: &mut Vec<Field
     }
 }
 
-/// Weights are random: that they parse as fields to their very end is as good as impossible.
+/// Whether the bytes can be read as fields to their very end. For weights, which are random, this is as good as
+/// impossible.
 fn looks_like_message(bytes: &[u8], range: Range<usize>) -> bool {
     let bytes = &bytes[range];
     let mut at = 0;
@@ -126,13 +128,13 @@ fn looks_like_message(bytes: &[u8], range: Range<usize>) -> bool {
     at == bytes.len()
 }
 
-/// A file that is as it should be.
+/// A sound file.
 struct Sound {
     name: &'static str,
     compressed: Vec<u8>,
     raw: Vec<u8>,
-    /// True where every field is read, so that none can be wrong without being noticed. Of several heads only the
-    /// chosen ones are.
+    /// True if every field is read, so that no fault in one can go unnoticed. Of several heads only those that are
+    /// chosen are read.
     whole: bool,
 }
 
@@ -177,7 +179,7 @@ fn what_follows_a_stream_is_left_aside() {
             let padded = [&compressed, behind].concat();
             assert!(read(&padded, allowed(raw.len() + padded.len()), name).is_ok(), "{name}");
         }
-        // What begins as another member has to be one.
+        // What begins like another member has to be one.
         let torn = [&compressed, &compressed[..99]].concat();
         read(&torn, allowed(2 * raw.len() + torn.len()), name).expect_err(name);
     }
@@ -212,7 +214,7 @@ fn bits_flipped() {
     for Sound { name, compressed, raw, .. } in sound() {
         let mut all = Vec::new();
         fields(&raw, 0..raw.len(), 0, &mut all);
-        // Bytes that say what is where are few; half of the flips are there.
+        // Few bytes say what is where, but half of the flips are in these.
         let structure: Vec<usize> =
             all.iter().flat_map(|f| f.all.start..f.length.as_ref().map_or(f.all.end, |l| l.end)).collect();
         for case in 0..2000 {
@@ -228,15 +230,15 @@ fn bits_flipped() {
         }
         for case in 0..300 {
             let mut damaged = compressed.clone();
-            // Behind the header of ten bytes, of which some may be anything.
+            // The flip is behind the header of ten bytes, some of which may have any value.
             let at = 10 + random.below(compressed.len() - 10);
             damaged[at] ^= 1 << random.below(8);
-            // What is wrong inside may inflate to more than was there, but not beyond deflate's ratio.
+            // A damaged content may inflate to more than the original, but not beyond deflate's ratio.
             let result = read(&damaged, 1100 * damaged.len(), &format!("{name}, compressed, flip {case}"));
             result.expect_err("a checksum that fits");
         }
     }
-    // A flipped bit of a weight is a weight still; flipped structure is mostly seen.
+    // A weight with a flipped bit is still a weight; a flip in the structure is mostly noticed.
     assert!(refused > 1000 && taken > 1000, "{refused} refused, {taken} taken");
 }
 
@@ -262,7 +264,7 @@ fn fields_lost_doubled_and_swapped() {
     }
 }
 
-/// A message of nothing but an encoding of weights and these fields of `weights`.
+/// A message that has only an encoding of weights and the field `weights` with these `fields`.
 fn with_weights(fields: &[u8]) -> Vec<u8> {
     let magic = [0x0d, 0xc0, 0x01, 0x00, 0x00];
     let format = [0x22, 0x02, 0x08, 0x01];
@@ -278,13 +280,13 @@ fn millions_of_empty_blocks() {
         let error = read(&file, allowed(0), name).expect_err("no network");
         assert_eq!(error.to_string(), format!("weights.{name}: expected at most {most} blocks, got more"));
     }
-    // As many of each as are allowed.
+    // As many empty messages of each list as are allowed.
     let lists = [(&[0x12][..], 1024), (&[0xda, 1], 256), (&[0xaa, 1], 256)];
     let full = lists.map(|(tag, most)| [tag, &[0]].concat().repeat(most)).concat();
     let _ = read(&with_weights(&full), allowed(full.len()), "full lists");
 }
 
-/// All layers of an encoder share the last weights of their smolgens, and reading doesn't copy them.
+/// All encoder layers share the last weights of their smolgens, and reading must not copy them.
 #[test]
 fn many_encoders_with_one_smolgen() {
     let Some(Sound { raw, .. }) = sound().pop() else { return };
@@ -299,8 +301,8 @@ fn many_encoders_with_one_smolgen() {
     assert_eq!(network.facts.encoders, 102);
 }
 
-/// What is said of each array in turn that loses its last number, every length around it made to fit, so that nothing
-/// but the shape is wrong.
+/// The errors if each array in turn loses its last number. Every length around it is corrected, so that only the shape
+/// is wrong.
 fn errors_of_short_arrays(raw: &[u8], least: usize) -> Vec<String> {
     let mut all = Vec::new();
     fields(raw, 0..raw.len(), 0, &mut all);

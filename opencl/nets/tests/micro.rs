@@ -1,4 +1,4 @@
-//! What a microcontroller would say of a position, against the definition of layers in eight bits.
+//! Compares what a microcontroller would say of a position with the definition of layers in eight bits.
 
 mod common;
 
@@ -10,25 +10,26 @@ use oncilla_opencl::backend::Outputs;
 use oncilla_opencl::graph::{Graph, Layer, Role, SqueezeExcite};
 use oncilla_opencl::host::plain;
 
-/// Random networks of the architecture, with a convolutional policy and with an attention policy.
+/// Random networks of the architecture: one with a convolutional policy, one with an attention policy.
 const NETWORKS: [&str; 2] = ["synthetic-c-se-conv-wdl-mlh-in2", "synthetic-d-se-attnpolicy-in5"];
 const FILTERS: usize = 32;
 
-/// Where no number rounds to another whole one than in double precision, what is left is the rounding of single
-/// precision.
+/// The bound if every number rounds to the same whole one as in double precision: what is left is the rounding of
+/// single precision.
 const EXACT: f32 = 2e-5;
 
-/// Share of the positions in which none does.
+/// The share of positions in which every number does.
 const USUAL: f64 = 0.8;
 
-/// Where one does, it is off by one of 127 steps, and so is what follows.
+/// The bound if one does not: it is off by one of 127 steps, and so is what follows from it.
 const BOUND: f32 = 5e-3;
 
 fn network(name: &str) -> Network {
     Network::read(fixtures().join(format!("{name}.pb.gz"))).unwrap()
 }
 
-/// With layers in eight bits: of those that can be, the ones that `which` says, but not the one that reads the input.
+/// The network with layers in eight bits: those that `which` selects among those that can be, but not the one that
+/// reads the input.
 fn in_whole_numbers(mut network: Network, which: impl Fn(&Layer) -> bool) -> Network {
     let graph = &mut network.graph;
     for layer in 1..graph.layers().len() {
@@ -39,17 +40,17 @@ fn in_whole_numbers(mut network: Network, which: impl Fn(&Layer) -> bool) -> Net
     network
 }
 
-/// What has to be in eight bits, and more of a convolutional policy.
+/// Selects the layers that have to be in eight bits, and, in a convolutional policy, more than these.
 fn looks_around(layer: &Layer) -> bool {
     matches!(layer, Layer::Conv { kernel: 3, .. })
 }
 
-/// Packs with as many layers in eight bits as can be, of both kinds of policy.
+/// Packs the networks, with both kinds of policy, with as many layers in eight bits as possible.
 fn packs() -> [Vec<u8>; 2] {
     NETWORKS.map(|name| micro::pack(&in_whole_numbers(network(name), |_| true)).unwrap())
 }
 
-/// The mask and the value of a plane, from the numbers of all of them.
+/// The mask and the value of one plane, given the numbers of all planes.
 fn plane(input: &[f32], plane: usize) -> (u64, f32) {
     let squares = &input[64 * plane..][..64];
     let value = squares.iter().copied().find(|x| *x != 0.0).unwrap_or(0.0);
@@ -58,7 +59,7 @@ fn plane(input: &[f32], plane: usize) -> (u64, f32) {
     (mask, value)
 }
 
-/// The outputs of a pack, in the order of the graph's.
+/// The outputs of a pack, in the same order as the graph's.
 fn run(pack: &[u8], input: &[f32]) -> Outputs {
     let mut room = Box::new(Room::<FILTERS>::new());
     let evaluation = Micro::new(pack).unwrap().evaluate(|at| plane(input, at), &mut room).unwrap();
@@ -66,14 +67,14 @@ fn run(pack: &[u8], input: &[f32]) -> Outputs {
     Outputs { policy, wdl: evaluation.wdl.to_vec(), moves_left: vec![evaluation.moves_left], ..Outputs::default() }
 }
 
-/// The largest difference, as a share of the largest number that is expected where that is above one.
+/// The largest difference, as a share of the largest expected number if that is above one.
 fn error(mut expected: Outputs, mut got: Outputs) -> f32 {
     let roles = [Role::Policy, Role::Wdl, Role::MovesLeft];
     let error = |role| oncilla_opencl::host::error(expected.head_mut(role), got.head_mut(role));
     roles.map(error).into_iter().fold(0.0, f32::max)
 }
 
-/// Compares packs of this network on all positions that there are for it.
+/// Compares packs of this network with the definition on all positions that there are for it.
 fn check(name: &str, which: impl Fn(&Layer) -> bool) {
     let network = network(name);
     let format = network.input_format.number();
@@ -124,7 +125,7 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
         let mut spoilt = pack.clone();
         for _ in 0..200 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Behind the head.
+            // The change is behind the head of the pack.
             let at = 22 + state as usize % (spoilt.len() - 22);
             spoilt[at] = (state >> 24) as u8;
         }
@@ -132,7 +133,7 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
             run += 1;
             let mut room = Room::<FILTERS>::new();
             let evaluation = network.evaluate(|plane| (1 << (plane % 64), 1.0), &mut room).unwrap();
-            // A place may be any: none is read from outside the boards.
+            // A move's index may be anything: nothing is read from outside the boards.
             for index in 0..MOVES as u16 {
                 evaluation.logit(index);
             }
@@ -142,7 +143,7 @@ fn any_numbers_in_a_pack_give_an_evaluation() {
     assert!(run > 30, "{run} of the packs were run");
 }
 
-/// The same with one neuron in the last block's squeeze and excitation, and which layer that is.
+/// The same network, but with one neuron in the last block's squeeze and excitation; and the number of that layer.
 fn with_another_last_block(network: Network) -> (Network, usize) {
     let layers = network.graph.layers();
     let last = layers.iter().rposition(|layer| matches!(layer, Layer::Conv { se: Some(_), .. })).unwrap();
@@ -166,7 +167,7 @@ fn with_another_last_block(network: Network) -> (Network, usize) {
 #[test]
 fn other_networks_are_refused() {
     let refusal = |network: &Network| micro::pack(network).unwrap_err().to_string();
-    // Its 3×3 convolutions are in single precision.
+    // The 3×3 convolutions of this network are in single precision.
     for name in NETWORKS {
         let single = network(name);
         assert!(refusal(&single).contains("in the tower"), "{}", refusal(&single));

@@ -1,4 +1,4 @@
-//! Networks without the planes that they do not look at, and without filters that are always zero.
+//! Networks from which planes that they do not look at are removed, and filters that are always zero.
 
 mod common;
 
@@ -12,12 +12,12 @@ fn read(file: PathBuf) -> Network {
     Network::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
-/// The built-in networks look at few.
+/// The built-in networks look at few planes.
 #[test]
 fn a_network_says_the_same_without_the_planes_that_it_does_not_look_at() {
     let planes = Planes::read(&fixtures().join("encoder_planes.jsonl"));
     let rows = rows(&fixtures().join("nn_synthetic.jsonl"));
-    // Pieces and a repetition, castling, the fifty moves, ones; the pieces of the position before.
+    // The pieces and a repetition, castling, the fifty moves, ones; in `before` also the pieces of the position before.
     let present: Vec<usize> = (0..13).chain(104..108).chain([109, 111]).collect();
     let before: Vec<usize> = (0..25).chain(104..108).chain([109, 111]).collect();
     for (name, seen) in [("default", present), ("tiny", before)] {
@@ -48,7 +48,7 @@ fn a_network_that_looks_at_all_planes_keeps_them() {
     }
 }
 
-/// A fifth of the filters inside the default network's blocks never opens.
+/// A fifth of the filters inside the default network's blocks are always zero.
 #[test]
 fn a_network_says_the_same_without_filters_that_never_open() {
     let planes = Planes::read(&fixtures().join("encoder_planes.jsonl"));
@@ -57,7 +57,7 @@ fn a_network_says_the_same_without_filters_that_never_open() {
         let whole = read(fixtures().join(format!("../{name}.pb.gz")));
         let mut pruned = whole.clone();
         pruned.prune();
-        // Behind the input's convolution each block has one inside and one that ends it.
+        // Behind the input's convolution, each block has one convolution inside and one at its end.
         for (block, &filters) in filters.iter().enumerate() {
             assert_eq!(pruned.graph.shape(ValueId(2 + 2 * block)).channels, filters, "{name}, block {block}");
         }

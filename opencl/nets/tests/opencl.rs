@@ -1,6 +1,6 @@
-//! Lc0's recorded outputs against our kernels, both variants, on real and synthetic networks.
+//! Compares our kernels, in both variants, with Lc0's recorded outputs, on real and synthetic networks.
 //!
-//! Planes come from the record too, so that nothing but the file reader and the kernels is under test.
+//! The planes come from the record, too, so that only the file reader and the kernels are tested.
 
 mod common;
 
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Bound on |Δq|, |Δd|, |Δpolicy|; moves left, in plies, is held to a hundred times that.
+/// Bound on |Δq|, |Δd| and |Δpolicy|; moves left, in plies, may differ by a hundred times as much.
 const TOLERANCE: f64 = 1e-4;
 const BATCH: usize = 9;
 
@@ -25,7 +25,7 @@ fn lines(reader: impl BufRead) -> impl Iterator<Item = Json> {
     reader.lines().map(|line| serde_json::from_str(&line.expect("a readable file")).expect("JSON lines"))
 }
 
-/// A position with its history and the input format it is encoded in.
+/// A position with its history, and the input format in which it is encoded.
 type Key = (String, u64);
 
 fn key(row: &Json, format: u64) -> Key {
@@ -95,7 +95,7 @@ fn check_network(path: &Path, heads: &HeadChoice, rows: &[Json], planes: &HashMa
     for variant in [Variant::Cpu, Variant::Gpu] {
         let options = Options { max_batch: BATCH, tuning: Some(Tuning::start(variant, 8)), ..Options::default() };
         let mut backend = OpenCl::new(network.graph.clone(), &options).expect("the device runs the network");
-        // The kernels for a GPU are slow on the cores of a host: every seventh row is enough to see that they are
+        // On the cores of a host the kernels for a GPU are slow: every seventh row is enough to see that they are
         // right.
         let rows: Vec<&Json> = rows.iter().step_by(if variant == Variant::Gpu { 7 } else { 1 }).collect();
         for rows in rows.chunks(BATCH) {
@@ -109,7 +109,7 @@ fn check_network(path: &Path, heads: &HeadChoice, rows: &[Json], planes: &HashMa
     }
 }
 
-/// The rows of a record by network, policy head and value head.
+/// The rows of a record, by network, policy head and value head.
 fn by_network(path: &Path) -> HashMap<[String; 3], Vec<Json>> {
     let mut rows: HashMap<_, Vec<Json>> = HashMap::new();
     for row in lines(BufReader::new(File::open(path).expect("the record of outputs"))) {
@@ -135,7 +135,7 @@ fn maia_networks_give_what_lc0_gives() {
     check_networks("oracle/nn_maia_shared.jsonl", 3);
 }
 
-/// Every architecture that Lc0 reads, and every choice of heads.
+/// Every architecture that Lc0 reads, with every choice of heads.
 #[test]
 fn synthetic_networks_give_what_lc0_gives() {
     check_networks("oracle/nn_synthetic.jsonl", 30);

@@ -1,4 +1,4 @@
-//! Networks as they are read, run on the host, against what Lc0 answered.
+//! Compares networks, run on the host as they are read, with what Lc0 answered.
 
 mod common;
 
@@ -10,16 +10,17 @@ use oncilla_opencl::host::{Host, plain};
 use serde_json::Value;
 use std::path::Path;
 
-/// Largest difference allowed in q, d and a policy's probability.
+/// The largest difference allowed in q, d and a policy's probability.
 const TOLERANCE: f64 = 1e-4;
 
-/// In plies: the recorded numbers go beyond 100, of which this is a float's rounding.
+/// The largest difference allowed in moves left, in plies: the recorded numbers go beyond 100, and this is the rounding
+/// of a float of that size.
 const TOLERANCE_PLIES: f64 = 1e-3;
 
-/// Pairs of networks and heads in the repository's fixtures.
+/// How many pairs of a network and heads the repository's fixtures have.
 const FIXTURES: usize = 11;
 
-/// Largest differences that were seen.
+/// The largest differences that were seen.
 #[derive(Debug, Default)]
 struct Worst {
     q: f64,
@@ -66,7 +67,7 @@ impl Worst {
 /// A network's name and its heads.
 type Run = (String, HeadChoice);
 
-/// Rows by network and heads.
+/// The rows of a record, by network and heads.
 fn by_network(path: &Path) -> Vec<(Run, Vec<Value>)> {
     let mut networks = Vec::<(Run, Vec<Value>)>::new();
     for row in rows(path) {
@@ -83,7 +84,7 @@ fn by_network(path: &Path) -> Vec<(Run, Vec<Value>)> {
     networks
 }
 
-/// Runs all rows of one network on the host, in batches of uneven sizes, and the first one on the reference as well.
+/// Runs all rows of one network on the host, in batches of uneven sizes, and the first row on the reference as well.
 fn check(file: &Path, heads: &HeadChoice, rows: &[Value], planes: &Planes) {
     let network = Network::read_heads(file, heads).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     assert_eq!(network.graph.output_len(Role::Wdl).is_some(), network.has_wdl());
@@ -132,13 +133,13 @@ fn maia_matches_lc0() {
     }
 }
 
-/// Every architecture that Lc0 reads, and every choice of heads.
+/// Every architecture that Lc0 reads, with every choice of heads.
 #[test]
 fn synthetic_networks_match_lc0() {
     let Some(shared) = common::shared() else { return };
     let planes = Planes::read(&shared.join("oracle/encoder_planes.jsonl.gz"));
     let networks = by_network(&shared.join("oracle/nn_synthetic.jsonl"));
-    // 21 networks, three of which have three more pairs of heads on record.
+    // There are 21 networks; three of them have been recorded with three more pairs of heads each.
     assert_eq!(networks.len(), 30);
     for ((name, heads), rows) in networks {
         check(&shared.join(format!("nets/{name}.pb.gz")), &heads, &rows, &planes);

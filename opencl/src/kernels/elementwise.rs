@@ -5,7 +5,7 @@ use crate::device::{Arg, Error};
 
 pub(super) const FAMILY: Family = Family { name: "elementwise", source: include_str!("elementwise.cl") };
 
-/// `output = input · scale + shift`, element by element: input, scale, shift, and where it goes; all plain.
+/// Makes the launch for `output = input · scale + shift`, element by element; all values are plain.
 ///
 /// # Errors
 /// If the driver fails.
@@ -31,7 +31,7 @@ pub fn launch_gate(
     kernels.by_element(FAMILY, "", "gate", &args, from.shape.len())
 }
 
-/// `output = left · right`, element by element, all plain.
+/// Makes the launch for `output = left · right`, element by element; all values are plain.
 ///
 /// # Errors
 /// If the driver fails.
@@ -55,7 +55,8 @@ pub fn launch_multiply_values(
     kernels.by_element(FAMILY, "", "multiply_values", &args, count)
 }
 
-/// Pairs of channels turned by `angles`, `[channels / 2][squares]` in radians: the input, and where they go, plain.
+/// Makes the launch that turns pairs of the input's channels by `angles`, `[channels / 2][squares]` in radians; input
+/// and output are plain.
 ///
 /// # Errors
 /// If the driver fails.
@@ -81,7 +82,7 @@ pub fn launch_turn_pairs(
     kernels.by_element(FAMILY, "", "turn_pairs", &args, angles.len())
 }
 
-/// The same numbers for every position, plain.
+/// Makes the launch that writes `values`, the same for every position, to `output`, which is plain.
 ///
 /// # Errors
 /// If the driver fails.

@@ -10,18 +10,18 @@ pub(super) const FAMILY: Family = Family { name: "gather", source: include_str!(
 pub struct Gather<'a> {
     /// What is read.
     pub input: &'a Value,
-    /// Channel-major elements of the input.
+    /// For each element of the output, the element of the input that it is, counted channel-major.
     pub indices: &'a [u32],
     /// A value of the output's shape that is added, plain.
     pub residual: Option<&'a Value>,
-    /// Where they go, plain.
+    /// Where the elements go, plain.
     pub output: &'a Value,
 }
 
 /// Turns the indices into places of the input's layout, and makes the launch.
 ///
 /// # Errors
-/// If an index is outside the input or the driver fails.
+/// If an index is outside the input, or if the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, gather: &Gather<'_>) -> Result<Launch, Error> {
     kernels.check(&[gather.input, gather.output])?;
     kernels.check_plain(gather.residual.as_slice())?;

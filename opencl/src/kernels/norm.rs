@@ -30,7 +30,7 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
     kernels.check_plain(&[input, output])?;
     let (gammas, betas) = (kernels.session.upload(gammas)?, kernels.session.upload(betas)?);
     let shape = input.layout.shape;
-    // A graph has no epsilon below 0, so that the sign is free.
+    // A graph has no epsilon below 0, so the sign bit can be cleared.
     let epsilon = Arg::Int(epsilon.abs().to_bits() as usize);
     let from = [Arg::Buffer(&input.buffer), Arg::Int(input.layout.stride()), Arg::Int(shape.channels)];
     let rest = [
@@ -43,8 +43,8 @@ pub fn launch(kernels: &mut Kernels<'_>, norm: &LayerNorm<'_>) -> Result<Launch,
     launch_named(kernels, ["layer_norm", "vector_norm"], &from, &rest, shape)
 }
 
-/// A norm without weights over the channels of each square, or over all of them: what is normed and where the result
-/// goes, plain; `epsilon` is above 0. See [`crate::graph::Layer::RmsNorm`].
+/// Makes the launch for a norm without weights, over the channels of each square or over all channels and squares;
+/// input and output are plain, and `epsilon` is above 0. See [`crate::graph::Layer::RmsNorm`].
 ///
 /// # Errors
 /// If the driver fails.
@@ -66,8 +66,9 @@ pub fn launch_rms_norm(
     launch_named(kernels, ["rms_norm", "vector_rms_norm"], &from, &rest, shape)
 }
 
-/// The launch of a norm: its kernels by name, that of a vector without a board second, where a CPU has one of its own,
-/// and their arguments before and behind the number of squares, which that one is not told.
+/// Makes the launch of a norm. Its kernels are given by their names: `of_vector` is used on a CPU for a vector without
+/// a board. The arguments `from` come before the number of squares, which `of_vector` is not told, and `rest` behind
+/// it.
 fn launch_named(
     kernels: &mut Kernels<'_>,
     [of_squares, of_vector]: [&str; 2],
@@ -86,13 +87,14 @@ fn launch_named(
     }
 }
 
-/// Neighbouring squares that a group of the GPU variant norms, `LINE` in norm.cl: what a device loads at once.
+/// How many neighbouring squares a group of the GPU variant norms, `LINE` in norm.cl: what a device loads at once.
 const LINE: usize = 16;
 
-/// Channels of a square that an item keeps in registers, where it has no more: such a group knows how many there are.
+/// How many channels of a square an item keeps in registers at most. If it has no more than that, its group is compiled
+/// for their number.
 const MOST_KEPT: usize = 32;
 
-/// One group for some squares of a position.
+/// Makes the launch of one group for some squares of a position.
 fn launch_lines(kernels: &mut Kernels<'_>, name: &str, args: &[Arg<'_>], shape: Shape) -> Result<Launch, Error> {
     // One text for all layers, if one group takes a position through the whole network.
     let most = if kernels.alone() { LINE } else { shape.squares.next_power_of_two() };

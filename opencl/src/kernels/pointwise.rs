@@ -7,31 +7,32 @@ use crate::device::{Arg, Error};
 
 pub(super) const FAMILY: Family = Family { name: "pointwise", source: include_str!("pointwise.cl") };
 
-/// The sums of an item: half of the registers.
+/// The sums of an item, which take half of the registers.
 #[derive(Clone, Copy)]
 struct Tile {
-    /// Output channels.
+    /// The number of output channels.
     outs: usize,
-    /// Vectors of squares.
+    /// The number of vectors of squares.
     span: usize,
 }
 
 impl Tile {
     fn of(kernels: &Kernels<'_>, squares: usize) -> Self {
         let (vector, full) = (kernels.tuning.vector, kernels.full_span());
-        // Half of a span may pad a board by less. A single vector would meet more numbers than can be loaded beside it.
+        // With half of a span, a board may have less padding. With a single vector, there would be more weights to read
+        // than can be loaded meanwhile.
         let is_padded_less = squares.next_multiple_of(full / 2) < squares.next_multiple_of(full);
         let outs = if is_padded_less && full > 2 * vector { 8 } else { 4 };
         Self { outs, span: 4 * full / vector / outs }
     }
 }
 
-/// Whether this form runs a convolution of `input`: its output is plain then.
+/// Whether this form runs a convolution of `input`; if so, its output is plain.
 pub fn takes(kernels: &Kernels<'_>, input: Layout, kernel: usize, int8: bool) -> bool {
     kernels.variant() == Variant::Cpu && kernel == 1 && input.block == 1 && !int8
 }
 
-/// Words of four bytes that the packed weights take on the device.
+/// How many words of four bytes the packed weights take on the device.
 pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize) -> usize {
     let padded = channels.next_multiple_of(Tile::of(kernels, input.shape.squares).outs);
     padded + kernels.stored(padded * input.shape.channels)
@@ -40,7 +41,7 @@ pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize) -> us
 /// Packs the weights, and makes the launch.
 ///
 /// # Errors
-/// If a value has another layout or the driver fails.
+/// If a value has another layout, or if the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Error> {
     kernels.check_plain(&[conv.input, conv.output])?;
     let (from, channels) = (conv.input.layout, conv.bias.len());

@@ -5,7 +5,8 @@ use crate::device::{Arg, Error};
 
 pub(super) const FAMILY: Family = Family { name: "pool", source: include_str!("pool.cl") };
 
-/// Mean and largest number of each channel: the value that is pooled, and where they go, plain.
+/// Makes the launch that writes the mean and the largest number of each of `input`'s channels to `output`, which is
+/// plain.
 ///
 /// # Errors
 /// If the driver fails.
@@ -30,10 +31,11 @@ pub fn launch(kernels: &mut Kernels<'_>, input: &Value, output: &Value) -> Resul
     }
 }
 
-/// Items of a group of the GPU variant that share a channel, `LINE` in pool.cl: they read what a device loads at once.
+/// How many items of a group share a channel in the GPU variant, `LINE` in pool.cl: they read what a device loads at
+/// once.
 const LINE: usize = 16;
 
-/// One group for some channels of a position.
+/// Makes the launch of one group for some channels of a position.
 fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], channels: usize) -> Result<Launch, Error> {
     let line = |lanes: usize| lanes.min(LINE);
     let options = |lanes| format!("-DLANES={lanes} -DLINE={}", line(lanes));

@@ -1,4 +1,4 @@
-//! Launches `quantise.cl`, and what else the layers in eight bits need besides their own kernels.
+//! Launches `quantise.cl`, and does what else the layers in eight bits need besides their own kernels.
 
 use super::layout::Layout;
 use super::{Family, Kernels, Launch, Range, Value, Variant};
@@ -8,10 +8,10 @@ use crate::int8;
 
 pub(super) const FAMILY: Family = Family { name: "quantise", source: include_str!("quantise.cl") };
 
-/// Channels of an element of the GPU variant, `char4` in common.cl.
+/// How many channels an element of the GPU variant has: `char4` in common.cl.
 const GPU_CHANNELS: usize = 4;
 
-/// Items of a group in the CPU variant: a loop over the elements of a position.
+/// How many items a group of the CPU variant has: a loop over the elements of a position.
 const CPU_LANES: usize = 16;
 
 /// How the whole numbers of an input are stored.
@@ -19,7 +19,7 @@ pub(super) fn layout(kernels: &Kernels<'_>, shape: Shape) -> Layout {
     Layout::blocked(shape, element(kernels) * kernels.block())
 }
 
-/// Whole numbers of an element of the kernels' text.
+/// How many whole numbers an element of the kernels' text has.
 pub(super) fn element(kernels: &Kernels<'_>) -> usize {
     match kernels.variant() {
         Variant::Cpu => 1,
@@ -27,21 +27,21 @@ pub(super) fn element(kernels: &Kernels<'_>) -> usize {
     }
 }
 
-/// Words of four bytes of scratch memory: for the numbers, and for their steps.
+/// How many words of four bytes of scratch memory an input takes: for the whole numbers, and for their steps.
 pub(super) fn scratch(kernels: &Kernels<'_>, shape: Shape) -> [usize; 2] {
     [(kernels.max_batch * layout(kernels, shape).stride()).div_ceil(4), kernels.max_batch]
 }
 
-/// An input that a launch has rounded.
+/// An input after a launch has rounded it.
 pub(super) struct Rounded {
     pub launch: Launch,
     pub layout: Layout,
     pub numbers: Buffer,
-    /// By position.
+    /// What a whole number of 1 is worth, for each position.
     pub steps: Buffer,
 }
 
-/// Rounds `input`, into memory that layers lend each other.
+/// Rounds `input` into the scratch memory that layers share.
 pub(super) fn launch(kernels: &mut Kernels<'_>, input: &Value) -> Result<Rounded, Error> {
     let shape = input.layout.shape;
     let layout = layout(kernels, shape);
@@ -62,7 +62,7 @@ pub(super) fn launch(kernels: &mut Kernels<'_>, input: &Value) -> Result<Rounded
         Variant::Gpu => kernels.lanes(),
     };
     let sizes = kernels.along_second(sizes);
-    // A number half way between two whole ones is to fall to the same side as on the host.
+    // A number half way between two whole ones must be rounded to the same side as on the host.
     let exact = kernels.session.device().rounds_quotients;
     let exact = if exact { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
     let options = |lanes| format!("-DLANES={lanes}{exact}");
@@ -79,7 +79,7 @@ pub(super) fn upload(kernels: &Kernels<'_>, packed: &[i8]) -> Result<Buffer, Err
     kernels.session.upload(&packed.chunks(4).map(word).collect::<Vec<u32>>())
 }
 
-/// The weights of a layer, rounded, and their steps on the device: one for each of `padded` channels.
+/// Rounds a layer's weights, and sends their steps to the device: one for each of `padded` channels.
 pub(super) fn weights(
     kernels: &Kernels<'_>,
     weights: &[f32],

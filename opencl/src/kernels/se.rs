@@ -6,23 +6,23 @@ use crate::graph::{Activation, SqueezeExcite};
 
 pub(super) const FAMILY: Family = Family { name: "se", source: include_str!("se.cl") };
 
-/// Fewest items of a group in the GPU variant: eight add up a channel.
+/// The fewest items of a group in the GPU variant: eight items add up a channel.
 const LEAST_LANES: usize = 8;
 
-/// Squeeze and excitation of what a convolution made, in place.
+/// Squeeze and excitation of a convolution's output, in place.
 #[derive(Debug)]
 pub struct Se<'a> {
     /// The convolution's output, bias included, before any activation.
     pub value: &'a Value,
-    /// Weights of the two layers.
+    /// The weights of the two layers.
     pub weights: &'a SqueezeExcite,
     /// Added before the activation.
     pub residual: Option<&'a Value>,
-    /// Of the hidden layer, and applied last.
+    /// The activation of the hidden layer, which is applied at the end as well.
     pub activation: Activation,
 }
 
-/// Words of four bytes that the packed weights and the scratch memory take on the device.
+/// How many words of four bytes the packed weights and the scratch memory take on the device.
 pub fn weight_words(kernels: &Kernels<'_>, channels: usize, hidden: usize) -> usize {
     let (vec, batch) = (kernels.block(), kernels.max_batch);
     let (channels, padded) = (channels.next_multiple_of(vec), hidden.next_multiple_of(vec));
@@ -33,7 +33,7 @@ pub fn weight_words(kernels: &Kernels<'_>, channels: usize, hidden: usize) -> us
 /// Packs the weights, and makes the launch.
 ///
 /// # Errors
-/// If the local memory is too small or the driver fails.
+/// If the local memory is too small, or if the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
     kernels.check(&[se.value])?;
     kernels.check(se.residual.as_slice())?;
@@ -43,7 +43,7 @@ pub fn launch(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error> {
     }
 }
 
-/// The weights with channels and hidden neurons padded to multiples of `vec` (1: no padding).
+/// The weights, with channels and hidden neurons padded to multiples of `vec` (1: no padding).
 struct Packed {
     /// `[channel][hidden, padded]`.
     w1: Vec<f32>,
@@ -109,7 +109,7 @@ fn launch_positions(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Er
     kernels.by_item(FAMILY, "", "se", &args, 1)
 }
 
-/// What the GPU variant reads, on the device.
+/// The weights that the GPU variant reads, on the device.
 pub(super) struct Sent {
     w1: Buffer,
     b1: Buffer,
@@ -121,7 +121,7 @@ impl Sent {
     /// Sends the weights.
     ///
     /// # Errors
-    /// If the local memory is too small or the driver fails.
+    /// If the local memory is too small, or if the driver fails.
     pub fn new(kernels: &Kernels<'_>, se: &Se<'_>) -> Result<Self, Error> {
         let (channels, session) = (se.value.layout.shape.channels, kernels.session);
         let (needed, available) = ((10 * channels + se.weights.hidden) as u64 * 4, session.device().local_memory);
@@ -134,7 +134,7 @@ impl Sent {
         Ok(Self { w1: w1?, b1: b1?, w2: w2?, b2: b2? })
     }
 
-    /// `SE_ARGS` in se.cl.
+    /// The arguments `SE_ARGS` in se.cl.
     pub fn args<'a>(&'a self, se: &Se<'a>) -> [Arg<'a>; 12] {
         let (channels, hidden) = (se.value.layout.shape.channels, se.weights.hidden);
         let residual = se.residual.unwrap_or(se.value);
@@ -155,7 +155,8 @@ impl Sent {
     }
 }
 
-/// Sizes of groups in the GPU variant. A position has one group: a larger one than where there are many.
+/// Sizes of groups in the GPU variant. Each position has only one group, so that it is larger than where there are
+/// many.
 pub(super) fn group_sizes(kernels: &Kernels<'_>) -> Vec<usize> {
     let sizes = match kernels.alone() {
         true => kernels.lanes(),

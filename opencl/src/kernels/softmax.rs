@@ -5,10 +5,10 @@ use crate::device::{Arg, Error};
 
 pub(super) const FAMILY: Family = Family { name: "softmax", source: include_str!("softmax.cl") };
 
-/// A softmax over each position of `value`, in place.
+/// Makes the launch for a softmax over each position of `value`, in place.
 ///
 /// # Errors
-/// If the value isn't plain or the driver fails.
+/// If the value isn't plain, or if the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, value: &Value) -> Result<Launch, Error> {
     kernels.check_plain(&[value])?;
     let args = [Arg::Output(&value.buffer), Arg::Int(value.layout.shape.len()), Arg::Int(value.layout.stride())];

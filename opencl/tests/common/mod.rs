@@ -10,10 +10,10 @@ use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::selftest::error;
 use oncilla_opencl::opencl::{OpenCl, Options};
 
-/// Of a number, relative to numbers above one: what sums in another order differ by.
+/// How far sums in another order may be apart, as a share of the number, or absolutely for numbers below one.
 pub const TOLERANCE: f32 = 2e-5;
 
-/// A way of running a graph, for batches of two sizes on one object.
+/// A way of running a graph, for batches of two sizes one after the other on the same object.
 #[derive(Clone, Debug)]
 pub struct Way {
     pub tuning: Tuning,
@@ -21,10 +21,11 @@ pub struct Way {
     pub batches: [usize; 2],
 }
 
-/// The first difference between one way of running `graph` and the reference.
+/// Returns the first difference between `graph` run in this way and the reference.
 ///
-/// In eight bits, half of the time only what reads the input is so, which both have to the bit; else all that can be:
-/// then a number half way between two whole ones may fall to another side here than there.
+/// In eight bits, half of the time only the layers that read the input are in eight bits, and then both agree to the
+/// bit. Otherwise all layers that can be are, and a number half way between two whole ones may be rounded up in one and
+/// down in the other.
 pub fn agrees(mut graph: Graph, way: &Way, random: &mut Random) -> Result<(), String> {
     let Way { tuning, precision, batches } = *way;
     let only_first = random.pick(&[true, false]);
@@ -43,7 +44,7 @@ pub fn agrees(mut graph: Graph, way: &Way, random: &mut Random) -> Result<(), St
         let mut expected = plain::evaluate(&graph, &input).expect("the reference runs every graph");
         for output in graph.outputs() {
             let (expected, got) = (expected.head_mut(output.role), got.head_mut(output.role));
-            // Of rounded numbers an error is a share of what was added up, not of what came out.
+            // With rounded numbers, an error is a share of what was added up, not of the result.
             let over = |bound| Some(error(expected, got)).filter(|e| *e > bound).map(|e| format!("error {e}"));
             let difference = match precision {
                 Precision::Fp32 => first_difference(expected, got, TOLERANCE),
@@ -64,7 +65,7 @@ pub fn output(mut graph: Graph, value: ValueId) -> Graph {
     graph
 }
 
-/// Small, seeded, the same everywhere (splitmix64).
+/// A small generator with a seed, the same on all machines (splitmix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -84,12 +85,12 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// Between -1 and 1.
+    /// A number between -1 and 1.
     pub fn float(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
     }
 
-    /// Such that a sum over `fan_in` of them is of the size of one.
+    /// `n` numbers of such a size that a sum over `fan_in` of them is of the size of one.
     pub fn floats(&mut self, n: usize, fan_in: usize) -> Vec<f32> {
         let scale = (3.0 / fan_in.max(1) as f32).sqrt();
         (0..n).map(|_| self.float() * scale).collect()
@@ -135,7 +136,7 @@ pub fn dense(
     graph.push(Layer::Dense { input, channels, weights, bias, activation }).expect("the shapes fit")
 }
 
-/// A network of the kind that maia-1500 is: an SE tower, a convolutional policy, WDL and moves left.
+/// A network like maia-1500: an SE tower, a convolutional policy, WDL and moves left.
 pub fn tower(seed: u64, side: usize, filters: usize, blocks: usize, activation: Activation) -> Graph {
     let random = &mut Random(seed);
     let mut graph = Graph::new(Shape { channels: 112, squares: side * side });
@@ -162,8 +163,7 @@ pub fn tower(seed: u64, side: usize, filters: usize, blocks: usize, activation: 
     graph
 }
 
-/// A network of the kind that KataGo's are: planes and globals as one vector, a block without and one with pooling, and
-/// all outputs.
+/// A network like KataGo's: planes and globals as one vector, a block with pooling and one without, and all outputs.
 pub fn go(seed: u64, (ranks, files): (usize, usize), [planes, globals, filters]: [usize; 3]) -> Graph {
     let random = &mut Random(seed);
     let squares = ranks * files;
@@ -220,7 +220,7 @@ pub fn affine(
     graph.push(Layer::Affine { input, added, scale, shift, activation }).expect("the shapes fit")
 }
 
-/// True where there is a device; false, after one line, where there is none and none is required.
+/// True if there is a device; false, after printing a line, if there is none and none is required.
 pub fn device_is_there() -> bool {
     match device::choose(&DeviceChoice::Auto) {
         Ok(_) => true,
@@ -228,19 +228,19 @@ pub fn device_is_there() -> bool {
             panic!("ONCILLA_REQUIRE_OPENCL=1, but {error}")
         }
         Err(error) => {
-            // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+            // Not `eprintln!`: the test runner does not show that if a test passes.
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {error}\n").as_bytes());
             false
         }
     }
 }
 
-/// Where `got` is further from `expected` than `tolerance`, relative to numbers above one.
+/// The first place where `got` is further from `expected` than `tolerance`, relative to numbers above one.
 pub fn first_difference(expected: &[f32], got: &[f32], tolerance: f32) -> Option<String> {
     if expected.len() != got.len() {
         return Some(format!("expected {} numbers, got {}", expected.len(), got.len()));
     }
-    // Not "further than": a NaN is far from everything.
+    // Not "is further than": every comparison with a NaN is false.
     let near = |(a, b): (&f32, &f32)| (a - b).abs() <= tolerance * a.abs().max(1.0);
     let at = expected.iter().zip(got).position(|pair| !near(pair))?;
     Some(format!("at {at}: expected {}, got {}", expected[at], got[at]))

@@ -1,4 +1,4 @@
-//! An allocator that counts what a thread takes.
+//! An allocator that counts the memory of each thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What `work` makes, and the most bytes that it had beyond those from before.
+/// Returns what `work` returns, and the most bytes that this thread had meanwhile, beyond those from before.
 pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = LIVE.get();
     PEAK.set(before);

@@ -1,4 +1,4 @@
-//! Where recorded numbers lie and how they are read.
+//! Where recorded numbers are, and how they are read.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use oncilla_opencl::device::{self, DeviceChoice};
@@ -11,14 +11,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The recordings beside the repository, or `None` and a line where there are none.
+/// The recordings beside the repository; if there are none, `None`, after printing a line.
 pub fn shared() -> Option<PathBuf> {
     let shared = root().join("../shared");
     if shared.is_dir() {
         return Some(shared);
     }
     assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", shared.display());
-    // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+    // Not `eprintln!`: the test runner does not show that if a test passes.
     let _ = std::io::Write::write_all(
         &mut std::io::stderr(),
         format!("skipped: {} is not here\n", shared.display()).as_bytes(),
@@ -26,7 +26,7 @@ pub fn shared() -> Option<PathBuf> {
     None
 }
 
-/// True where there is an OpenCL device; false, after one line, where there is none and none is required.
+/// True if there is an OpenCL device; false, after printing a line, if there is none and none is required.
 pub fn device_is_there() -> bool {
     match device::choose(&DeviceChoice::Auto) {
         Ok(_) => true,
@@ -41,12 +41,12 @@ pub fn device_is_there() -> bool {
     }
 }
 
-/// The few synthetic networks that belong to the repository, with recorded outputs and planes.
+/// The few synthetic networks in the repository, with recorded outputs and planes.
 pub fn fixtures() -> PathBuf {
     root().join("fixtures/nets/synthetic")
 }
 
-/// Rows of a file of JSON lines, compressed where its name says so.
+/// Rows of a file of JSON lines, which is compressed if its name says so.
 pub fn rows(path: &Path) -> Vec<Value> {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut text = String::new();
@@ -57,7 +57,7 @@ pub fn rows(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
-/// What makes a position the same in two files: the start, the moves from it and the rules.
+/// What identifies a position in different files: the start, the moves from it and the rules.
 pub fn position(row: &Value) -> String {
     format!("{} {} {}", row["fen"], row["moves"], row["chess960"])
 }
@@ -77,7 +77,7 @@ impl Planes {
         Self(planes)
     }
 
-    /// `[112][64]`.
+    /// The recorded planes, `[112][64]`, of the row's position.
     pub fn of(&self, row: &Value, format: u8) -> Vec<f32> {
         let planes = &self.0[&(position(row), u64::from(format))];
         let mut input = vec![0.0; 112 * 64];

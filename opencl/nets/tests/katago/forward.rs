@@ -1,4 +1,4 @@
-//! A model run as its layers are described: one position, one layer after the other.
+//! Runs a model layer by layer as the layers are described, for one position.
 
 use oncilla_nets::katago::{
     Attention, Block, Conv, Dense, FeedForward, GLOBALS, MetadataEncoder, Model, Norm, Pass, PolicyHead, RmsNorm,
@@ -9,9 +9,9 @@ use oncilla_opencl::graph::Activation;
 /// `[channel][y·width + x]`.
 pub type Planes = Vec<Vec<f32>>;
 
-/// What a model says, before anything is done with it.
+/// What a model says, before anything is computed from it.
 pub struct Raw {
-    /// `[point]`, and that of a pass last.
+    /// `[point]`, with the logit of a pass last.
     pub policy: Vec<f32>,
     /// Win, loss, no result.
     pub value: Vec<f32>,
@@ -21,7 +21,7 @@ pub struct Raw {
     pub ownership: Vec<f32>,
 }
 
-/// The size of the board, all of whose points are on it.
+/// The size of a board.
 #[derive(Clone, Copy)]
 pub struct Board {
     pub width: usize,
@@ -69,7 +69,7 @@ impl Board {
         sum
     }
 
-    /// Of each channel the mean, then of each that times the board's size, then of each the maximum.
+    /// The mean of each channel, then each mean times the board's size, then the maximum of each channel.
     fn pooled(self, input: &Planes) -> Vec<f32> {
         let means = means(input);
         let sized: Vec<f32> = means.iter().map(|mean| mean * self.offset() / 10.0).collect();
@@ -77,7 +77,7 @@ impl Board {
         [means, sized, most].concat()
     }
 
-    /// As the value head has it: with the square of the board's size in the place of the maximum.
+    /// Pools as the value head does: with the square of the board's size in place of the maximum.
     fn pooled_for_value(self, input: &Planes) -> Vec<f32> {
         let factors = [1.0, self.offset() / 10.0, self.offset().powi(2) / 100.0 - 0.1];
         let means = means(input);
@@ -105,7 +105,7 @@ impl Board {
         sum(&inner, x)
     }
 
-    /// `[point][channel]`: what a head of each point's query gets of all points.
+    /// What each point gets from all points through the heads: `[point][channel]`.
     fn attention(self, block: &Attention, x: &Planes) -> Planes {
         let points = self.width * self.height;
         let tokens = token_normed(&block.norm, x);
@@ -183,7 +183,7 @@ impl Board {
         (dense(&head.value, &hidden), dense(&head.scores, &hidden), ownership)
     }
 
-    /// What the model says of a position, with the metadata behind the globals if it encodes any.
+    /// What the model says of a position. Metadata, if the model encodes any, is behind the globals in `numbers`.
     pub fn evaluate(self, model: &Model, planes: &Planes, numbers: &[f32]) -> Raw {
         let trunk = &model.trunk;
         let (globals, metadata) = numbers.split_at(GLOBALS);
@@ -220,7 +220,7 @@ fn activated(activation: Activation, x: f32) -> f32 {
     }
 }
 
-/// From `[channel][point]` to `[point][channel]`, or back.
+/// Turns `[channel][point]` into `[point][channel]`, or the reverse.
 fn planes(tokens: Vec<Vec<f32>>) -> Planes {
     (0..tokens[0].len()).map(|at| tokens.iter().map(|token| token[at]).collect()).collect()
 }
@@ -229,7 +229,7 @@ fn sum(a: &Planes, b: &Planes) -> Planes {
     a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a + b).collect()).collect()
 }
 
-/// `[point][channel]`.
+/// The normed input, `[point][channel]`.
 fn token_normed(norm: &TokenNorm, x: &Planes) -> Vec<Vec<f32>> {
     let of_token = |token: Vec<f32>| {
         let square = token.iter().map(|x| x * x).sum::<f32>() / token.len() as f32;
@@ -238,7 +238,7 @@ fn token_normed(norm: &TokenNorm, x: &Planes) -> Vec<Vec<f32>> {
     planes(x.clone()).into_iter().map(of_token).collect()
 }
 
-/// A head's query or key at a point, its pairs of channels as complex numbers.
+/// Turns a head's query or key at a point, with pairs of channels as complex numbers.
 fn turned(rotation: &Rotation, head: usize, (x, y): (f32, f32), channels: &[f32]) -> Vec<f32> {
     if *rotation == Rotation::None {
         return channels.to_vec();
@@ -266,7 +266,7 @@ fn normed(norm: &Norm, mut planes: Planes) -> Planes {
     planes
 }
 
-/// Adds to each channel a number of its own.
+/// Adds its own number to each channel.
 fn plus(mut planes: Planes, numbers: &[f32]) -> Planes {
     planes.iter_mut().zip(numbers).for_each(|(plane, number)| plane.iter_mut().for_each(|x| *x += number));
     planes

@@ -7,11 +7,12 @@ use oncilla_nets::katago::Model;
 use oncilla_nets::{Fault, NetError};
 use std::panic::catch_unwind;
 
-/// Reads `file` under the rules that hold for every file whatever.
+/// Reads `file`, and checks what has to hold for every file.
 fn read(file: &[u8], what: &str) -> Result<Model, NetError> {
     let (result, peak) = counting::peak(|| catch_unwind(|| Model::from_bytes(file)));
     let result = result.unwrap_or_else(|_| panic!("{what}: the reader panicked"));
-    // Blocks that are announced take five times the bytes that they need at least, in the trunk and in a nested block.
+    // Announced blocks take five times the bytes that they need in the file at least, once in the trunk and once in a
+    // nested block.
     assert!(peak <= 10 * file.len() + (64 << 10), "{what}: {} bytes made it allocate {peak}", file.len());
     if let Err(error) = &result {
         let line = error.to_string();
@@ -20,7 +21,7 @@ fn read(file: &[u8], what: &str) -> Result<Model, NetError> {
     result
 }
 
-/// Files of the versions with something new, in both forms.
+/// Sound files of the versions that brought something new, in both forms.
 fn sound() -> Vec<(String, Written)> {
     let random = &mut Random::new(0x9e37_79b9);
     let versions = [8, 11, 12, 13, 15, 16, 17, 17];
@@ -42,7 +43,7 @@ fn with_encoder(version: u32) -> Model {
     models.find(Model::encodes_metadata).expect("one in two has it")
 }
 
-/// One version's lines as text, which an edit is easily made in.
+/// The lines of a file as text, which is easily edited.
 fn lines(version: u32) -> Vec<String> {
     let written = write(&random_model(&mut Random::new(77), version), true);
     String::from_utf8(written.bytes).expect("text").lines().map(str::to_string).collect()
@@ -56,7 +57,7 @@ fn refused(file: &[u8]) -> NetError {
 fn truncated_anywhere() {
     for (what, Written { bytes, .. }) in sound() {
         assert!(read(&bytes, &what).is_ok());
-        // What is left of the last number in decimal can be a number.
+        // What is left of the last number, in decimal, may be a number, too.
         let last = bytes.trim_ascii_end().iter().rposition(u8::is_ascii_whitespace).expect("a line") + 1;
         for end in 0..last {
             let what = format!("{what}, cut at {end}");
@@ -88,7 +89,7 @@ fn bits_flipped() {
     assert!(taken > 1000 && lost > 1000, "{taken} taken, {lost} refused");
 }
 
-/// They stand in the fifth line and the six after it.
+/// The multipliers are in the fifth line and the six after it.
 #[test]
 fn multipliers_that_make_no_sense() {
     let edited = |line: usize, word: &str| {
@@ -131,7 +132,7 @@ fn weights_that_are_no_numbers() {
     }
 }
 
-/// Each line in turn becomes another, is left out or doubled.
+/// Each line in turn is replaced, left out or doubled.
 #[test]
 fn other_tokens() {
     let (mut taken, mut lost) = (0, 0);
@@ -162,7 +163,7 @@ fn other_tokens() {
             }
         }
     }
-    // Names are taken, mostly.
+    // Changed names are mostly accepted.
     assert!(taken > 100 && lost > 1000, "{taken} taken, {lost} refused");
 }
 
@@ -272,11 +273,11 @@ fn encoders_of_wrong_sizes() {
             let error = edited(start + at, line).to_string();
             assert!(error.starts_with(expected), "version {version}, {at} {line:?}: {error}");
         }
-        // The header denies it.
+        // The header says that there is no encoder.
         let error = edited(11, "0").to_string();
         assert!(error.starts_with("ginputw: expected ordinary_block, ") && error.contains("got \"meta_encoder\""));
     }
-    // And says that there is one where there is none.
+    // The header says that there is an encoder where there is none.
     let mut models = (1..).map(|seed| random_model(&mut Random::new(seed), 15));
     let without = models.find(|model| !model.encodes_metadata()).expect("one in two has none");
     let mut lines: Vec<String> =
@@ -309,12 +310,12 @@ fn a_nested_block_holds_no_other() {
     assert!(error.fault == Fault::Unsupported && error.what.starts_with(expected), "{error}");
 }
 
-/// The smallest blocks that there are, as many as announced and fewer.
+/// The smallest blocks possible, as many as are announced and fewer.
 #[test]
 fn thousands_of_blocks() {
     let sound = lines(8);
     let block = "ordinary_block o n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1 n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1";
-    // A trunk of one channel, and nothing behind its blocks.
+    // A trunk of one channel, with nothing behind its blocks.
     let file = |announced: usize, kept: &str| {
         let header = format!("{}\n8\n22\n19\ntrunk {announced} 1 1 1 1 1\n", sound[0]);
         let conv = format!("conv1 1 1 22 1 1 1{}\n", " 1".repeat(22));
@@ -331,7 +332,7 @@ fn thousands_of_blocks() {
         let error = refused(file(announced, &many(kept)).as_bytes()).to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-    // Blocks in nested ones count beside those of the trunk.
+    // Blocks in nested ones are counted as well as those of the trunk.
     let nested =
         |count: usize| format!("nested_bottleneck_block b {count} n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1\n{}", many(count));
     for (announced, blocks, expected) in [

@@ -1,5 +1,5 @@
-//! Models with what the networks that KataGo was recorded with lack, transformers and metadata: what their graphs say,
-//! against their layers one by one.
+//! Models with parts that KataGo's recorded networks lack, transformers and metadata: compares what their graphs say
+//! with what their layers say one by one.
 
 use crate::common::device_is_there;
 use crate::forward::{Board, Raw};
@@ -14,7 +14,7 @@ use oncilla_opencl::opencl::{OpenCl, Options};
 
 const BOARDS: [(usize, usize); 4] = [(19, 19), (5, 7), (3, 2), (1, 1)];
 
-/// Planes of zeros and ones, and globals, with metadata behind them where a model encodes those.
+/// Planes of zeros and ones, and globals, followed by metadata if the model encodes it.
 fn position(random: &mut Random, board: Board, model: &Model) -> (Vec<Vec<f32>>, Vec<f32>) {
     let points = board.width * board.height;
     let planes = (0..PLANES).map(|_| (0..points).map(|_| random.below(2) as f32).collect()).collect();
@@ -22,14 +22,14 @@ fn position(random: &mut Random, board: Board, model: &Model) -> (Vec<Vec<f32>>,
     (planes, (0..numbers).map(|_| random.below(9) as f32 / 8.0 - 0.5).collect())
 }
 
-/// All that is said, of policies the first alone: a layer by layer evaluation has no more.
+/// All outputs in one list, with only the first of the policies: an evaluation layer by layer has no more.
 fn numbers_of(board: Board, outputs: Outputs) -> Vec<f32> {
     let policy = [&outputs.policy[..board.width * board.height], &outputs.pass[..1]].concat();
     [policy, outputs.results, outputs.scores, outputs.ownership].concat()
 }
 
-/// The largest difference of what `run` makes of the graph and a position, as a share of the largest number if that is
-/// above one.
+/// The largest difference between what `run` makes of the graph and a position, and what the layers make of it, as a
+/// share of the largest number if that is above one.
 fn far(model: &Model, board: Board, random: &mut Random, run: impl Fn(Graph, &[f32]) -> Outputs) -> f32 {
     let (planes, globals) = position(random, board, model);
     let Raw { policy, value, scores, ownership } = board.evaluate(model, &planes, &globals);
@@ -39,7 +39,7 @@ fn far(model: &Model, board: Board, random: &mut Random, run: impl Fn(Graph, &[f
     assert_eq!(got.len(), expected.len());
     let most = expected.iter().fold(1.0_f32, |most, x| most.max(x.abs()));
     let differences = got.iter().zip(&expected).map(|(a, b)| (a - b).abs() / most);
-    // A NaN stays.
+    // A NaN stays one.
     differences.fold(0.0, |worst, far| if far > worst || far.is_nan() { far } else { worst })
 }
 
@@ -62,7 +62,7 @@ fn on_opencl(variant: Variant, graph: Graph, input: &[f32]) -> Outputs {
     evaluated(OpenCl::new(graph, &options).expect("the device runs the network"), input)
 }
 
-/// Boards in the order of their sizes, the largest that there is among them.
+/// Boards in the order of their sizes, with the largest possible one.
 #[test]
 fn a_graph_says_what_the_layers_say_on_opencl() {
     if !device_is_there() {
@@ -72,7 +72,7 @@ fn a_graph_says_what_the_layers_say_on_opencl() {
     for (height, width) in [(2, 3), (9, 9), (13, 5), (19, 19)] {
         for variant in [Variant::Cpu, Variant::Gpu] {
             let run = |graph, input: &[f32]| on_opencl(variant, graph, input);
-            // Compiling takes its time, and what is encoded does not know the board.
+            // Compiling takes time, and encoding metadata does not depend on the board: one size is enough.
             let encoding = (height == 9).then(human);
             for model in [tiny(17)].into_iter().chain(encoding) {
                 let worst = far(&model, Board { width, height }, random, run);
@@ -91,7 +91,7 @@ fn graphs_say_what_the_layers_say() {
             assert!(worst < 1e-5, "{}, {height} by {width}: {worst}", model.name);
         }
     }
-    // Every kind of block, rotation and norm, with weights that nobody has kept within bounds.
+    // Every kind of block, rotation and norm occurs, with weights that are not kept within any bounds.
     let (mut blocks, mut norms, mut encoders) = ([0; 4], [0; 3], [0; 2]);
     for seed in 1..60 {
         let model = random_model(&mut Random::new(seed), 17);
@@ -121,8 +121,8 @@ fn graphs_say_what_the_layers_say() {
     assert!(all().all(|&count| count > 3), "{blocks:?} {norms:?} {encoders:?}");
 }
 
-/// What an encoder makes is added, and nothing else changes: without it, and with one that makes nothing, the model
-/// says the same, and the graph of a model without one has no trace of it.
+/// What an encoder makes is added, and nothing else changes: a model without one and a model whose encoder makes zeros
+/// say the same, and the graph of a model without an encoder has no trace of it.
 #[test]
 fn metadata_is_added_to_what_there_was() {
     let board = Board { width: 5, height: 4 };
@@ -137,7 +137,7 @@ fn metadata_is_added_to_what_there_was() {
     let mut silent = with.clone();
     silent.trunk.metadata.as_mut().expect("an encoder").last.weights.fill(0.0);
     assert_eq!(say(&silent, &numbers), said);
-    // The part of the input, three products, one sum.
+    // The encoder's part of the input, three products and one sum.
     let layers = |model: &Model| model.graph(4, 5).expect("a graph").layers().len();
     assert_eq!(layers(&with), layers(&without) + 5);
     assert_eq!(without.graph(4, 5).expect("a graph").input().channels, PLANES * 20 + GLOBALS);

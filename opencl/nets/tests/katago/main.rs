@@ -1,4 +1,4 @@
-//! KataGo's models: read, run plainly against what KataGo answered, written, damaged.
+//! KataGo's models: read, compared with what KataGo answered, written, damaged.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,7 +17,7 @@ use std::io::Write;
 use writer::{Random, random_model, write};
 
 quickcheck! {
-    /// Every version, kind of block and form.
+    /// For every version, kind of block and form of file.
     fn what_is_written_is_read(seed: u64, version: u8, text: bool, compressed: bool) -> bool {
         let version = 8 + u32::from(version) % 10;
         let mut model = random_model(&mut Random::new(seed), version);

@@ -1,4 +1,4 @@
-//! What KataGo answered, and what the model that was read makes of the same planes.
+//! Compares what KataGo answered with what the model that was read makes of the same planes.
 
 use crate::common::{device_is_there, rows, shared};
 use crate::forward::{Board, Planes, Raw};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Largest differences that were seen.
+/// The largest differences that were seen.
 #[derive(Debug, Default)]
 struct Worst {
     policy: f64,
@@ -61,7 +61,7 @@ fn planes(row: &Value, board: Board) -> Option<(Planes, Vec<f32>)> {
     Some((spatial, globals))
 }
 
-/// What the model's graph says by its definition, and what the host makes of it.
+/// What the model's graph gives by definition, and what the host computes.
 fn through_graph(host: &mut Host, input: &[f32]) -> [Raw; 2] {
     let mut outputs = Outputs::default();
     host.evaluate(input, &mut outputs).expect("an evaluation");
@@ -74,7 +74,8 @@ fn raw(mut outputs: Outputs) -> Raw {
 }
 
 impl Answer {
-    /// What KataGo makes of its network's outputs; `legal`: the recorded policy, less than 0 where no move is allowed.
+    /// What KataGo makes of its network's outputs; `legal` is the recorded policy, below 0 for moves that are not
+    /// allowed.
     fn of(raw: &Raw, row: &Value, legal: &[f64]) -> Self {
         let logits = raw.policy.iter().zip(legal);
         let logits = logits.map(|(&logit, &p)| if p < 0.0 { f64::NEG_INFINITY } else { f64::from(logit) });
@@ -87,7 +88,7 @@ impl Answer {
         }
         let value = softmax(&value);
         let scores: Vec<f64> = raw.scores.iter().map(|&x| f64::from(x)).collect();
-        // Points for a game with a result, then the chance that it has one.
+        // Points on condition that the game has a result, then the probability that it has one.
         let (mean, stdev, lead) = (scores[0] * 20.0, scores[1].exp().ln_1p() * 20.0, scores[2] * 20.0);
         let rest = 1.0 - value[2];
         let square = (mean * mean + stdev * stdev) * rest;
@@ -137,12 +138,12 @@ impl Worst {
     }
 }
 
-/// A NaN stays.
+/// The larger of two numbers; a NaN stays one.
 fn larger(a: f64, b: f64) -> f64 {
     if b.is_nan() || b > a { b } else { a }
 }
 
-/// A position that KataGo answered, with the planes that it made of it.
+/// A position that KataGo answered, with the planes that KataGo made of it.
 struct Recorded {
     row: Value,
     board: Board,
@@ -151,7 +152,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Those of the record that have planes: two of 40 have a komi that KataGo made none of.
+    /// The recorded positions that have planes: two of 40 have a komi for which KataGo made none.
     fn all(shared: &Path) -> Vec<Self> {
         let rows = rows(&shared.join("oracle/katago/nn_b6c96.jsonl")).into_iter().filter_map(|row| {
             let size = |key: &str| row[key].as_u64().expect("a size") as usize;
@@ -164,7 +165,7 @@ impl Recorded {
         all
     }
 
-    /// What a graph reads of it.
+    /// What a graph reads of this position.
     fn input(&self) -> Vec<f32> {
         [&self.planes.concat(), &self.globals[..]].concat()
     }
@@ -202,7 +203,7 @@ fn g170_b6c96_answers_as_katago_does() {
     worst.iter().for_each(Worst::is_near);
 }
 
-/// Positions in a batch.
+/// How many positions a batch has.
 const BATCH: usize = 5;
 
 /// Both variants, all sizes of boards, and batches of several positions.
@@ -222,8 +223,8 @@ fn g170_b6c96_answers_as_katago_does_on_opencl() {
             let tuning = Some(Tuning::start(variant, 8));
             let options = Options { max_batch: BATCH, tuning, ..Options::default() };
             let mut device = OpenCl::new(graph, &options).expect("the device runs the network");
-            // The kernels for a GPU are slow on the cores of a host: three of a size are enough to see that they are
-            // right.
+            // On the cores of a host the kernels for a GPU are slow: three positions of a size are enough to see that
+            // they are right.
             let some = if variant == Variant::Gpu { 3 } else { positions.len() };
             let some = &positions[..some.min(positions.len())];
             some.chunks(BATCH).for_each(|positions| compare_batch(&mut device, positions, &mut worst));

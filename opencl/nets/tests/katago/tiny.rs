@@ -1,5 +1,5 @@
-//! The small networks of Go that tests of the whole program use: `fixtures/go`. They are made by chance here, with
-//! weights that keep what they say within bounds.
+//! The small networks of Go with which the whole program is tested: `fixtures/go`. They are made here at random, with
+//! weights that keep the outputs within bounds.
 
 use super::gzip;
 use super::writer::{Random, write};
@@ -11,7 +11,7 @@ use oncilla_opencl::graph::Activation;
 use std::io::Read;
 use std::path::Path;
 
-/// Of the trunk, and inside of its blocks and heads.
+/// The channels of the trunk, and those inside of its blocks and heads.
 const CHANNELS: usize = 6;
 const WIDTH: usize = 4;
 
@@ -21,7 +21,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// So many numbers for sums of `inputs` that are as large as `size`.
+    /// `count` weights such that a sum over `inputs` numbers is about as large as `size`.
     fn weights(&mut self, count: usize, inputs: usize, size: f32) -> Vec<f32> {
         let most = size * (3.0 / inputs as f32).sqrt();
         (0..count).map(|_| most * (self.random.below(1 << 20) as f32 / (1 << 19) as f32 - 1.0)).collect()
@@ -86,7 +86,7 @@ impl Maker {
         TokenNorm { epsilon: 1e-6, weights: self.weights(channels, 1, 0.8) }
     }
 
-    /// Two heads of queries for each of keys.
+    /// An attention block with two heads of queries for each head of keys.
     fn attention(&mut self, channels: usize, rotation: Rotation) -> Block {
         let (key_heads, depth, width) = (1, 6, 3);
         let heads = 2 * key_heads;
@@ -125,7 +125,7 @@ impl Maker {
         }
     }
 
-    /// Of the numbers that it reads some forty are not 0.
+    /// An encoder for metadata of which some forty numbers are not 0.
     fn encoder(&mut self) -> MetadataEncoder {
         MetadataEncoder {
             first: self.dense(METADATA, WIDTH, 3.0),
@@ -169,8 +169,8 @@ impl Maker {
     }
 }
 
-/// Of version 8 as of the first networks, of version 15 with all that later ones have, or of version 17 with what
-/// transformers have.
+/// A model of version 8 like the first networks, of version 15 with everything that later ones have, or of version 17
+/// with what transformers have.
 pub fn tiny(version: u32) -> Model {
     let activation = match version {
         ..11 => Activation::Relu,
@@ -218,7 +218,7 @@ pub fn tiny(version: u32) -> Model {
     }
 }
 
-/// The one of version 15 as a network for human play: with an encoder of metadata.
+/// The model of version 15 as a network for human play: with an encoder of metadata.
 pub fn human() -> Model {
     let mut model = tiny(15);
     let mut maker = Maker { random: Random::new(192), activation: Activation::Mish };
@@ -227,7 +227,7 @@ pub fn human() -> Model {
     model
 }
 
-/// The files are those that this makes: `ONCILLA_WRITE_FIXTURES=1` writes them anew.
+/// The files in the repository are the ones that this makes: `ONCILLA_WRITE_FIXTURES=1` writes them anew.
 #[test]
 fn the_fixtures_are_made_here() {
     for model in [tiny(8), tiny(15), tiny(17), human()] {

@@ -1,4 +1,4 @@
-//! Small models of any version, and the files that they are in.
+//! Small models of any version, and their files.
 
 use oncilla_nets::katago::{
     Attention, Block, Conv, Dense, FeedForward, GLOBALS, METADATA, MetadataEncoder, Model, Multipliers, Norm, PLANES,
@@ -15,7 +15,7 @@ impl Random {
         Self(seed | 1)
     }
 
-    /// xorshift64.
+    /// A number below `n`, from xorshift64.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// Makes layers that a version can have.
+/// Makes layers that are possible in a version.
 struct Maker<'a> {
     random: &'a mut Random,
     version: u32,
@@ -86,7 +86,7 @@ impl Maker<'_> {
                 Rotation::Learnt((0..key_heads * pairs).map(|_| [self.random.weight(), self.random.weight()]).collect())
             }
         };
-        // Without pairs that are turned a number that is odd, and one, will do.
+        // If no pairs are turned, the number of channels may be odd, or one.
         let depth = if rotation == Rotation::None { pairs } else { 2 * pairs };
         Attention {
             norm: self.token_norm(channels),
@@ -123,7 +123,7 @@ impl Maker<'_> {
         })
     }
 
-    /// A convolutional block or, from version 17 on, half of the time one of a transformer.
+    /// A convolutional block, or, from version 17 on, in half of the cases one of a transformer.
     fn block(&mut self, channels: usize, kinds: usize) -> Block {
         if self.version >= 17 {
             match self.random.below(4) {
@@ -240,7 +240,7 @@ impl Maker<'_> {
     }
 }
 
-/// A model of at most three channels and blocks.
+/// A model with at most three channels and three blocks.
 pub fn random_model(random: &mut Random, version: u32) -> Model {
     let mut maker = Maker { random, version };
     let trunk = maker.trunk();
@@ -251,10 +251,10 @@ pub fn random_model(random: &mut Random, version: u32) -> Model {
     Model { name, version, multipliers, suicide_in_pass_alive, trunk, policy, value, parameters: 0 }
 }
 
-/// A file: a token a line, and a line of numbers for each array.
+/// A file with one token a line, and one line of numbers for each array.
 pub struct Written {
     pub bytes: Vec<u8>,
-    /// Where arrays are, without `@BIN@`.
+    /// Where the arrays are in it, without `@BIN@`.
     pub arrays: Vec<Range<usize>>,
     pub parameters: u64,
 }
@@ -314,7 +314,7 @@ impl Writer {
         self.array(&turned);
     }
 
-    /// With mean 0, variance 4 and no epsilon: folding that is exact.
+    /// Writes a norm with mean 0, variance 4 and no epsilon, for which folding is exact.
     fn norm(&mut self, name: &str, norm: &Norm) {
         let channels = norm.scale.len();
         let scaled = norm.scale.iter().any(|&scale| scale != 1.0);
