@@ -1,4 +1,4 @@
-//! Gains of moves, against a search that leaves nothing out.
+//! Compares the gains of moves with a search that leaves nothing out.
 
 use oncilla_chess::exchanges::{CAPTURES, MATE, correct, gains, gains_within, worth};
 use oncilla_chess::{Board, Color, History, Move, Piece};
@@ -20,20 +20,20 @@ fn moves(board: &Board) -> Vec<(Move, Board)> {
     legal(board).into_iter().map(play).collect()
 }
 
-/// Minimax over all replies, with so many captures behind them.
+/// Minimax over all replies, with up to `left` captures behind them.
 fn reply(board: &Board, left: u32) -> i32 {
     let in_check = !board.checkers().is_empty();
     let worst = |replies: Vec<(Move, Board)>| replies.iter().map(|(_, after)| behind(after, left)).max();
     worst(moves(board)).unwrap_or(if in_check { -MATE } else { 0 })
 }
 
-/// What is left to the side that moved here.
+/// The value for the side that has just moved, with up to `left` captures to come.
 fn behind(board: &Board, left: u32) -> i32 {
     let mated = !board.checkers().is_empty() && legal(board).is_empty();
     if mated { MATE } else { -captures(board, left, -MATE, MATE) }
 }
 
-/// Minimax, with bounds, over captures and promotions, where either side may stop.
+/// Minimax, with bounds, over captures and promotions, with either side free to stop.
 fn captures(board: &Board, left: u32, mut alpha: i32, beta: i32) -> i32 {
     let stand = material(board);
     let mut best = stand;
@@ -89,9 +89,9 @@ fn gain(fen: &str, text: &str) -> i32 {
 fn what_moves_gain() {
     // A fork by a knight wins a rook: the king has to move.
     assert_eq!(gain("r3k3/8/8/3N4/8/8/8/4K3 w - - 0 1", "d5c7"), 500);
-    // A pawn that a pawn defends is not worth a rook.
+    // A pawn that is defended by a pawn is not worth a rook.
     assert_eq!(gain("4k3/2p5/3p4/8/8/3R4/8/4K3 w - - 0 1", "d3d6"), 100 - 500);
-    // A queen that hangs and stays.
+    // A queen that is attacked and stays where it is.
     assert_eq!(gain("4k3/8/2p5/3Q4/8/8/P7/4K3 w - - 0 1", "a2a3"), -900);
     assert!(gain("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "a1a8") > 20_000, "mate");
     assert!(gain("6k1/5ppp/8/8/8/8/1r6/K7 w - - 0 1", "a1b2") > 0, "a rook");
@@ -113,7 +113,7 @@ fn what_a_policy_is_told() {
     for (logit, expected) in logits.into_iter().zip(expected) {
         assert!((logit - expected).abs() < 1e-6, "{logit} for {expected}");
     }
-    // More than twelve pawns are as good as twelve, and a mate is no more than that.
+    // More than twelve pawns count as twelve, and a mate counts as no more than that.
     let mut mate = [0.0; 2];
     correct(&mut mate, &[MATE, 1200], 1.0);
     assert_eq!(mate, [0.0; 2]);
@@ -149,7 +149,7 @@ fn as_a_search_that_leaves_nothing_out() {
 fn a_crowd_of_queens_is_not_followed_to_its_end() {
     let history: History = History::from_fen("qqqqkqqq/qq6/8/8/8/8/QQ6/QQQQKQQQ w - - 0 1").unwrap();
     let moves = legal(history.board());
-    // Once the positions are used up the material counts as it stands.
+    // Once the positions are used up, the material counts as it is.
     check(history.board(), 0, 0);
     let (mut bounded, mut least) = (vec![0; moves.len()], vec![0; moves.len()]);
     gains(history.board(), &moves, &mut bounded);

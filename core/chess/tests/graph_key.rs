@@ -39,7 +39,7 @@ fn reversible_moves_do_not_transpose_until_an_irreversible_one() {
 
 #[test]
 fn the_order_of_a_past_does_not_matter() {
-    // Both knights have been out and home on each side: four positions besides the start, met in two orders.
+    // Both knights have been out and home on each side: besides the start there are four positions, met in two orders.
     let (kings, queens) = ("g1f3 g8f6 f3g1 f6g8", "b1c3 b8c6 c3b1 c6b8");
     assert_eq!(key("", &format!("{kings} {queens}")), key("", &format!("{queens} {kings}")));
     assert_ne!(key("", &format!("{kings} {kings}")), key("", &format!("{queens} {kings}")));
@@ -59,12 +59,12 @@ fn en_passant_counts_where_a_pawn_stands_beside() {
     // The same position, with and without the flag.
     let (flag, none) = ("4k3/8/8/8/2pP4/8/4P3/4K3 b - d3 0 1", "4k3/8/8/8/2pP4/8/4P3/4K3 b - - 0 1");
     assert_ne!(key(flag, ""), key(none, ""));
-    // Nobody stands beside the e-pawn.
+    // No pawn stands beside the e-pawn.
     let (useless, none) = ("4k3/8/8/8/4P3/2p5/3P4/4K3 b - - 0 1", "4k3/8/8/8/8/2p5/3PP3/4K3 w - - 0 1");
     assert_eq!(key(useless, ""), key(none, "e2e4"));
 }
 
-/// Networks may see it.
+/// Networks may see such a flag.
 #[test]
 fn a_flag_that_nobody_can_use_counts_in_the_last_position_alone() {
     let (pinned, none) = ("8/8/8/8/k2Pp2Q/8/8/3K4 b - d3 0 1", "8/8/8/8/k2Pp2Q/8/8/3K4 b - - 0 1");
@@ -78,11 +78,11 @@ fn a_flag_that_nobody_can_use_counts_in_the_last_position_alone() {
 struct Facts {
     position: Place,
     counters: (u16, u16),
-    /// The positions since the last irreversible move, the last one left out, each with the times it was met.
+    /// The positions since the last irreversible move, except the last one, each with the number of times it was met.
     past: BTreeMap<String, u32>,
 }
 
-/// Pieces, side to move, castling rights, the en-passant flag, and whether anybody can use it.
+/// Pieces, side to move, castling rights, the en-passant flag, and whether any pawn can use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     repeats: String,
@@ -113,7 +113,7 @@ fn facts_after(before: &Facts, game: &Game, irreversible: bool) -> Facts {
     Facts { position: Place::of(game), counters: (game.rule50(), game.repetitions().into()), past }
 }
 
-/// What is known of a key.
+/// What is known of a node, by its key.
 struct Node {
     facts: Facts,
     depth: u32,
@@ -121,7 +121,7 @@ struct Node {
     children: Vec<(Move, u64)>,
 }
 
-/// Every line below a root, to a depth.
+/// A walk over every line below a root, to a depth.
 #[derive(Default)]
 struct Walk {
     nodes: HashMap<u64, Node>,
@@ -130,7 +130,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Visits the last position of `game`, and all below that are at most `left` plies away. Returns its key.
+    /// Visits the last position of `game`, and all below it that are at most `left` plies away. Returns its key.
     fn visit(&mut self, game: &mut Game, facts: Facts, depth: u32, left: u32) -> u64 {
         let mut moves = MoveList::new();
         game.legal_moves(&mut moves);
@@ -170,7 +170,8 @@ fn castling(game: &Game) -> [oncilla_chess::cozy_chess::CastleRights; 2] {
     oncilla_chess::Color::ALL.map(|color| *game.board().castle_rights(color))
 }
 
-/// Plies to the earlier occurrence are a matter of the order, which a key does not tell.
+/// The terminal without the plies to the earlier occurrence: they depend on the order of moves, which a key does not
+/// tell.
 fn without_cycle(terminal: Terminal) -> Terminal {
     match terminal {
         Terminal::TwoFold { .. } => Terminal::TwoFold { cycle: 0 },

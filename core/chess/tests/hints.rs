@@ -1,4 +1,4 @@
-//! Hints for the built-in networks, against what the program that fitted them says of 40 positions each.
+//! Compares the hints for the built-in networks with what the program that fitted them says of 40 positions each.
 
 use oncilla_chess::hints::{Hints, HintsError, MAGIC};
 use oncilla_chess::tactics::{OF_MOVE, OF_POSITION, look};

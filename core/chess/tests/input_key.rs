@@ -1,4 +1,4 @@
-//! `planes::key` against what it stands for: the planes and the legal moves.
+//! Compares `planes::key` with what it stands for: the planes and the legal moves.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,14 +8,15 @@ use oncilla_chess::{History, MIN_CAP, MoveList, pack};
 
 const FILLS: [HistoryFill; 3] = [HistoryFill::No, HistoryFill::FenOnly, HistoryFill::Always];
 
-/// Two moves a side, so that eleven plies meet many positions again, with another history and with the same.
+/// Positions with two moves for each side, so that in eleven plies many positions come again, some with the same
+/// history and some with another.
 const NARROW: [&str; 3] = [
     "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
     "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/4K3 w - - 12 40",
     "8/8/3k4/8/2nB4/8/3K4/8 w - - 20 80",
 ];
 
-/// Starts whose flags tell in what follows or not: en passant, castling.
+/// Start positions with flags, en passant or castling, some of which matter for what follows and some not.
 const FLAGGED: [&str; 4] = [
     "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1",
     "4k3/8/8/3pP3/8/8/8/4K3 w - - 0 1",
@@ -23,12 +24,12 @@ const FLAGGED: [&str; 4] = [
     "r3k2r/8/8/8/8/8/8/R3K2R w - - 3 9",
 ];
 
-/// All planes but those of the positions before the last `shown`.
+/// All planes except those of the positions before the last `shown` ones.
 fn of_last(shown: usize) -> PlaneSet {
     (0..PLANES).filter(|&plane| plane < 13 * shown || plane >= 104).collect()
 }
 
-/// What may be asked for.
+/// What a key may be asked for.
 #[derive(Clone, Copy, Debug)]
 struct View {
     format: InputFormat,
@@ -36,7 +37,7 @@ struct View {
     planes: PlaneSet,
 }
 
-/// What networks look at: all, the present position, and the one before as well.
+/// What networks look at: all planes, those of the present position, and those of the one before as well.
 fn views() -> impl Iterator<Item = View> {
     let of_format = |format| {
         FILLS.into_iter().flat_map(move |fill| [8, 1, 2].map(|shown| View { format, fill, planes: of_last(shown) }))
@@ -60,7 +61,7 @@ fn games(history: &mut History<MIN_CAP>, plies: usize, more: usize, visit: &mut 
     }
 }
 
-/// What a network sees and may answer with, in 64 bits that have nothing to do with the key's.
+/// What a network sees and may answer, in 64 bits that have nothing to do with the key's.
 fn facts(history: &History<MIN_CAP>, view: View) -> u64 {
     let mut planes = Planes::default();
     let transform = encode(history, view.format, view.fill, &mut planes);
@@ -73,7 +74,7 @@ fn facts(history: &History<MIN_CAP>, view: View) -> u64 {
     hasher.finish()
 }
 
-/// Keys by facts and facts by keys of all that was seen.
+/// The keys by facts and the facts by keys, of all that was seen.
 #[derive(Default)]
 struct Seen {
     facts_of_key: HashMap<u64, u64>,
@@ -101,7 +102,7 @@ fn a_key_is_equal_where_a_network_sees_the_same() {
             let mut history = History::from_fen(fen).unwrap();
             games(&mut history, 11, 0, &mut |history| seen.check(history, view, true));
         }
-        // Else the test would be empty.
+        // Otherwise the test would test nothing.
         let inputs = seen.facts_of_key.len();
         assert!(inputs > 1_000 && seen.histories - inputs > 100, "{view:?}: {inputs} of {}", seen.histories);
     }

@@ -1,19 +1,19 @@
 //! Legal moves, counted to a depth.
 //!
-//! Moves are played through [`History`], so that what this crate keeps beside the board is walked over too.
+//! Moves are played through [`History`], so that what this crate keeps beside the board is tested too.
 //! `ONCILLA_PERFT_NODES` sets how many leaves a single count of the shared files may have. The default takes about a
-//! second in release, a million takes most positions to depth 4 in half a minute; the deepest counts of the files take
-//! days.
+//! second in release; with a million, most positions are counted to depth 4 in half a minute; the deepest counts of the
+//! files take days.
 
 mod common;
 
 use oncilla_chess::{FenField, History, MIN_CAP, MoveList};
 
-/// Most leaves of a count that the test does by default.
+/// The most leaves that a count may have by default.
 const DEFAULT_NODES: u64 = 40_000;
 
-/// Positions of the shared files that are refused: the king stands in a check that was there before the double step
-/// which the en-passant square speaks of, and the capture there would end it.
+/// Positions of the shared files that are refused: the king is in a check that was there before the double step to
+/// which the en-passant square belongs, and the capture there would end it.
 const UNREACHABLE: [&str; 1] = ["8/8/8/1k6/3Pp3/8/8/4KQ2 b - d3"];
 
 type Game = History<MIN_CAP>;
@@ -36,7 +36,7 @@ fn perft(history: &mut Game, depth: u32) -> u64 {
     leaves
 }
 
-/// Counts positions of a shared file, whose lines are `epd FEN` and `perft DEPTH LEAVES`.
+/// Counts the positions of a shared file, whose lines are `epd FEN` and `perft DEPTH LEAVES`.
 fn check(file: &str, nodes: u64) {
     let Some(path) = common::shared(file) else { return };
     let text = std::fs::read_to_string(path).unwrap();
@@ -87,7 +87,7 @@ fn well_known_counts() {
 
 #[test]
 fn tricky_positions() {
-    // Few and made to find mistakes, so all of them.
+    // These are few, and made to find mistakes, so all are counted.
     check("perft/tricky.perft", u64::MAX);
 }
 

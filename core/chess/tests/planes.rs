@@ -1,4 +1,4 @@
-//! Input planes, transforms, counters and policy indices against numbers that Lc0 recorded.
+//! Compares input planes, transforms, counters and policy indices with numbers that Lc0 recorded.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn every_recorded_input_is_met_bit_for_bit() {
     assert_eq!(check(rows), (3887 - refused, refused));
 }
 
-/// Compares every row, and counts the rows that were met and those that stand in [`UNREACHABLE`].
+/// Compares every row. Returns how many rows were met, and how many are in [`UNREACHABLE`].
 fn check(rows: impl BufRead) -> (usize, usize) {
     let (mut met, mut refused) = (0, 0);
     for line in rows.lines() {
@@ -98,7 +98,7 @@ fn fill(row: &Value) -> HistoryFill {
     }
 }
 
-/// Mask and bits of the value.
+/// The mask of a recorded plane, and the bits of its value.
 fn recorded_plane(row: &Value, number: usize) -> Option<(u64, u32)> {
     let plane = row["planes"].get(number.to_string())?;
     let mask = u64::from_str_radix(plane[0].as_str().unwrap(), 16).unwrap();
@@ -117,18 +117,18 @@ fn policy_indices(history: &History, chess960: bool, transform: Transform) -> BT
     moves.iter().map(|&mv| (text(mv), index(mv))).collect()
 }
 
-/// The index of a transposed move as the recording engine has it.
+/// The index of a transposed move as the recording engine computes it.
 ///
-/// It turns the planes by flip, mirror and transpose, but then gives the squares of a move just half a turn of the
-/// board, so its policy does not fit its planes. This crate turns both alike; the recorded numbers are met by making
-/// the same mistake here.
+/// The recording engine turns the planes by flip, mirror and transpose, but turns the squares of a move only by half a
+/// turn of the board, so its policy does not fit its planes. This crate turns both alike; here the same mistake is made
+/// so that the recorded numbers are met.
 fn index_as_recorded(mv: Move, mover: Color) -> u16 {
     let recorded = |square: Square| square.relative_to(mover).flip_file().flip_rank();
     let mv = Move { from: recorded(mv.from), to: recorded(mv.to), promotion: mv.promotion };
     policy::index(mv, Color::White, Transform::NONE)
 }
 
-/// No recorded number shows the true index of a transposed move: it must join squares of the turned planes.
+/// No recorded number shows the true index of a transposed move. It must join squares of the turned planes.
 #[test]
 fn the_policy_turns_with_the_planes() {
     let transposed = ["k7/8/1K6/8/8/8/8/7R w - -", "7k/5Q2/6K1/8/8/8/8/8 w - -", "8/8/8/2bk4/8/2KB4/8/8 w - -"];

@@ -1,4 +1,4 @@
-//! What must hold in any game, asked of random ones.
+//! What must hold in any game, tested on random ones.
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,7 +43,7 @@ impl Game {
         History::from_fen(&self.fen).unwrap()
     }
 
-    /// The moves, as far as the game goes. Every third is the mover's last move taken back, where that is legal:
+    /// The moves, as far as the game goes. Every third one takes back the mover's last move, if that is legal, because
     /// random moves alone seldom repeat a position.
     fn moves(&self) -> Vec<Move> {
         let mut board = self.start::<MIN_CAP>().board().clone();
@@ -130,7 +130,7 @@ fn replay_is_truncate_and_push() {
         moves[..root].iter().for_each(|&mv| replayed.push(mv));
         let mut pushed = replayed.clone();
         for (cut, choice) in cuts {
-            // The game as far as a cut, and a move of its own from there.
+            // The game up to a cut, and another move from there.
             let mut way = moves[root..root + cut % (moves.len() - root + 1)].to_vec();
             assert!(pushed.truncate(root + 1));
             way.iter().for_each(|&mv| pushed.push(mv));
@@ -206,7 +206,7 @@ fn keys_are_equal_where_the_position_is_and_nowhere_else() {
         };
         visit(&history);
         for mv in game.moves() {
-            // Neighbours by one move are the positions that are most alike.
+            // Positions one move apart are the ones that are most alike.
             for &other in &legal(&history) {
                 history.push(other);
                 visit(&history);
@@ -241,7 +241,7 @@ fn repetitions_are_the_earlier_equal_positions() {
 
 #[test]
 fn random_games_do_repeat_positions_and_promote() {
-    // The other properties would be empty on games in which nothing happens.
+    // On games in which nothing happens, the other properties would test nothing.
     let mut g = Gen::from_size_and_seed(100, 1);
     let (mut repeated, mut promoted, mut castled, mut captured_en_passant) = (0, 0, 0, 0);
     for _ in 0..300 {

@@ -1,4 +1,4 @@
-//! What is seen of moves, against the rules and against exchanges that were counted by hand.
+//! Compares what is seen of moves with the rules, and with exchanges that were counted by hand.
 
 use oncilla_chess::cozy_chess::{BoardBuilder, GameStatus};
 use oncilla_chess::exchanges::scale;
@@ -7,7 +7,7 @@ use oncilla_chess::tactics::{OF_MOVE, OfMove, OfPosition, look};
 use oncilla_chess::{Board, Color, History, Move, MoveList, Square, notation};
 use quickcheck::QuickCheck;
 
-/// Places in what is seen of a move.
+/// Indices into what is seen of a move.
 const WON: usize = 0;
 const LOST_THERE: usize = 1;
 const LOST_ELSEWHERE: usize = 2;
@@ -45,7 +45,7 @@ fn exchanges_on_one_square() {
     // A rook takes a pawn that nothing defends.
     let takes = of_move("1k1r4/1pp4p/p7/4p3/8/P5P1/1PP4P/2K1R3 w - - 0 1", "e1e5");
     assert_eq!((takes[WON], takes[LOST_THERE], takes[BALANCE]), (scale(100), 0.0, scale(100)));
-    // A knight takes one that is defended twice; behind the recapture nothing pays for White.
+    // A knight takes a pawn that is defended twice; after the recapture nothing pays for White.
     let takes = of_move("1k1r3q/1ppn3p/p4b2/4p3/8/P2N2P1/1PP1R1BP/2K1Q3 w - - 0 1", "d3e5");
     assert_eq!((takes[WON], takes[LOST_THERE], takes[BALANCE]), (scale(100), scale(310), scale(-210)));
     // Rooks behind rooks: three attack, two defend.
@@ -54,7 +54,7 @@ fn exchanges_on_one_square() {
     // The king may take what nothing defends, and nothing else.
     assert_eq!(of("7k/8/8/8/8/8/1r6/K7 w - - 0 1").0[2], scale(500));
     assert_eq!(of("8/8/8/8/8/2k5/1r6/K7 w - - 0 1").0[2], 0.0);
-    // A pinned knight defends nothing beside its pin.
+    // A pinned knight defends nothing outside its pin.
     assert_eq!(of("4k3/8/4n3/2p5/8/8/4R3/2R3K1 w - - 0 1").0[2], scale(310), "the knight itself, and");
     assert_eq!(of("4k3/8/4n3/2p5/8/8/4R3/2R3K1 w - - 0 1").0[3], scale(100), "the pawn that it seems to defend");
 }
@@ -66,7 +66,7 @@ fn what_a_move_leaves_and_threatens() {
     assert_eq!((fork[WON], fork[CHECK], fork[THREAT]), (scale(900), 1.0, scale(500)));
     let fork = of_move("q3k2r/8/8/4N3/8/8/8/4K3 w - - 0 1", "e5c6");
     assert_eq!(fork[THREAT], 0.0, "c6 attacks neither");
-    // A queen that hangs and stays, one that goes.
+    // A queen that is attacked: it stays, or it goes.
     let fen = "4k3/8/2p5/3Q4/8/8/P7/4K3 w - - 0 1";
     let stays = of_move(fen, "a2a3");
     assert_eq!((stays[LOST_ELSEWHERE], stays[BALANCE]), (scale(900), scale(-900)));
@@ -99,7 +99,7 @@ fn mates_that_are_given_and_threatened() {
     assert!(luft.1.iter().any(|(_, seen)| seen[MATED] == 0.0) && luft.1.iter().any(|(_, seen)| seen[MATED] == 1.0));
 }
 
-/// The same position with colours exchanged.
+/// The same position with the colours exchanged.
 fn flipped(board: &Board) -> Board {
     let builder = BoardBuilder::from_board(board);
     let mut turned = builder.clone();
@@ -157,7 +157,8 @@ fn check(board: &Board) {
     let turned: Vec<Move> = moves.iter().map(turn).collect();
     let (position_turned, of_moves_turned) = look_at(&flipped(board), &turned);
     assert_eq!(position_turned, position, "{board}");
-    // Where not all captures are followed, those that come first are, and that depends on the side of the board.
+    // If not all captures are followed, those that come first are, and which these are depends on the side of the
+    // board.
     let is_followed = exact == gains_to_the_end(board, &moves);
     let is_followed_turned = gains_of(&flipped(board), &turned) == gains_to_the_end(&flipped(board), &turned);
     let compared = if is_followed && is_followed_turned { OF_MOVE } else { GAIN };

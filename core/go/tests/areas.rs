@@ -8,7 +8,7 @@ use oncilla_go::area::{area, area_lead, independent_life, pass_alive, taxed_area
 use oncilla_go::{Board, Color, Komi, Move, Outcome, PointSet, Rules, Scoring, Size, Tax};
 use quickcheck::QuickCheck;
 
-/// Compares owners with a diagram: `X`, `x` Black's, `O`, `o` White's.
+/// Compares owners with a diagram: `X` and `x` are Black's, `O` and `o` White's.
 fn assert_owners(owners: &oncilla_go::area::Area, expected: &[&str]) {
     let size = Size::new(expected[0].len() as u8, expected.len() as u8).unwrap();
     for (color, marks) in [(Color::Black, "Xx"), (Color::White, "Oo")] {
@@ -61,7 +61,8 @@ fn a_large_region_has_room_for_the_opponent() {
 
 #[test]
 fn with_suicide_an_eye_must_be_small_even_without_the_stones_in_it() {
-    // All four empty points around the white stone are liberties of the black chain. Its own point would not be one.
+    // All four empty points around the white stone are liberties of the black chain. The point of the stone itself
+    // would not be one.
     let rows = ["XX.XX.X", "X.O.XXX", "XX.XXXX", "XXXXXXX"];
     assert_eq!(pass_alive(&board(&rows), false).of(Color::Black).len(), 28);
     assert_eq!(pass_alive(&board(&rows), true).of(Color::Black).len(), 0);
@@ -109,7 +110,7 @@ fn a_tax_takes_eyes_in_seki_and_two_points_a_group() {
     assert_eq!(leads, [9 - 25, 8 - 24, 8 - 24 + 2]);
 }
 
-/// Black's eye is beside no dame, but it is the last liberty of the stones around it: White may take them.
+/// Black's eye is not beside a dame, but it is the last liberty of the stones around it: White may take them.
 #[test]
 fn stones_in_atari_do_not_live_on_their_own() {
     let position = board(&["X.XO.", "XXXO.", "OOOOO", "OOOOO"]);
@@ -120,10 +121,11 @@ fn stones_in_atari_do_not_live_on_their_own() {
     assert_owners(&taxed_area(&position, false, Tax::Seki), &["X.XOo", "XXXOo", "OOOOO", "OOOOO"]);
     let leads = [Tax::None, Tax::Seki, Tax::All].map(|tax| area_lead(&position, false, tax));
     assert_eq!(leads, [14 - 6, 14 - 5, 14 - 5 - 2]);
-    // One chain in atari is enough, though others of its area are not: Black's stone at D4 has no liberty but C4.
+    // One chain in atari is enough, although others of its area are not in atari: Black's stone at D4 has no liberty
+    // but C4.
     let position = board(&[".X.XO.", "XXXOOO", ".XOO.O", "XXOOOO"]);
     assert_eq!(independent_life(&position, false).groups, [0, 1]);
-    // The opponent's stone at D5 is dead, and its liberty is nobody's business.
+    // The opponent's stone at D5 is dead, and its liberty does not matter.
     let position = board(&[".XXXX.", "XX.OXX", "XXXXXX", "OOOOOO", ".O.O.O"]);
     assert_eq!(independent_life(&position, false).groups, [1, 1]);
     let leads = [Tax::None, Tax::Seki, Tax::All].map(|tax| area_lead(&position, false, tax));
@@ -179,7 +181,7 @@ fn naive_alive_stones(position: &naive::Position, color: Color, suicide: bool) -
     }
 }
 
-/// A board that is filled at random, with more of one color than of the other, less what has no liberty.
+/// A random board with more stones of one color than of the other, without the stones that have no liberty.
 fn random_board(sides: (u8, u8), marks: &[u8]) -> (Board, naive::Position) {
     let size = Size::new(1 + sides.0 % 6, 2 + sides.1 % 6).unwrap();
     let mut position = naive::Position::new(size);
@@ -208,7 +210,7 @@ fn stones_are_alive_where_bensons_words_say_so() {
     QuickCheck::new().tests(3000).quickcheck(property as fn((u8, u8), Vec<u8>, bool) -> bool);
 }
 
-/// Who is unconditionally alive may pass as long as the opponent likes.
+/// The owner of stones that are unconditionally alive may pass as long as the opponent plays.
 #[test]
 fn what_is_alive_stays_alive_while_its_owner_passes() {
     fn property(sides: (u8, u8), marks: Vec<u8>, choices: Vec<u16>, suicide: bool) -> bool {
@@ -224,7 +226,7 @@ fn what_is_alive_stays_alive_while_its_owner_passes() {
                 board.play(!color, mv);
                 assert!((stones - *board.stones(color)).is_empty(), "{start}\n{board}");
             }
-            // What lives inside with two eyes could never be captured.
+            // Invaders that live inside with two eyes could never be captured.
             let invaders = pass_alive(&board, suicide);
             assert!((*alive.of(color) & *invaders.of(!color)).is_empty(), "{start}\n{board}");
         }

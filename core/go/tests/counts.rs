@@ -1,9 +1,10 @@
-//! Numbers of positions and games that others have counted: John Tromp and Gunnar Farnebäck, "Combinatorics of Go"
-//! (2007, revised 2016).
+//! Compares with numbers of positions and games that others have counted: John Tromp and Gunnar Farnebäck,
+//! "Combinatorics of Go" (2007, revised 2016).
 
 use oncilla_go::{Board, Color, Game, Move, Rules, Size};
 
-/// Legal positions: every way to leave points empty or put stones on them in which each chain has a liberty.
+/// The number of legal positions: of all ways to leave points empty or put stones on them such that each chain has a
+/// liberty.
 fn legal_positions(x: u8, y: u8) -> usize {
     let size = Size::new(x, y).unwrap();
     let ways = 3usize.pow(size.area() as u32);
@@ -28,11 +29,11 @@ fn legal_positions_are_as_many_as_tromp_counts() {
     }
 }
 
-/// Games as Tromp counts them: the ways to go on from the empty board, move by move, that come to no position twice; a
-/// game may stop anywhere, also at once. Either player may move at any time, for the other could have passed, and
-/// chains may kill themselves. So it is positional superko alone that keeps this from going on for ever.
+/// The number of games as Tromp counts them: the ways to go on from the empty board, move by move, that come to no
+/// position twice; a game may stop anywhere, also at once. Either player may move at any time, because the other could
+/// have passed, and chains may kill themselves. So only positional superko keeps this from going on for ever.
 ///
-/// Here a pass is really played where the other player moves. It takes no part in positional superko.
+/// Here a pass is really played before the other player moves. Passes take no part in positional superko.
 fn games(game: &Game<64>) -> u64 {
     let mut count = 1;
     for color in Color::ALL {

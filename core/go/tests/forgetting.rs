@@ -1,25 +1,25 @@
-//! A game that has forgotten its first moves is the same game, but for what ko rules compare with.
+//! A game that has forgotten its first moves is the same game, except for the positions that ko rules compare with.
 
 use oncilla_go::{Button, Color, Ending, Game, Move, Rules, Size};
 
-/// Room for all moves of a long game, and for some.
+/// Room for all moves of a long game, and for some of them.
 type Whole = Game<4096>;
 type Short = Game<200>;
 
-/// Moves that the short one knows after it has forgotten others.
+/// How many moves the short game knows after it has forgotten others.
 const KEPT: usize = 100;
 
 fn rules(text: &str) -> Rules {
     text.parse().unwrap()
 }
 
-/// A number of few, by chance (Knuth's MMIX).
+/// A random number below `most` (Knuth's MMIX).
 fn below(state: &mut u64, most: usize) -> usize {
     *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
     (*state >> 33) as usize % most
 }
 
-/// Plays a game by chance, of any length, as both see it.
+/// Plays a random game of `moves` moves, both with all of its history and with some, and calls `look` after each move.
 fn play(rules: Rules, seed: u64, moves: usize, mut look: impl FnMut(&Whole, &Short)) {
     let size = Size::new(6, 5).unwrap();
     let (mut whole, mut short) = (Whole::new(size, rules), Short::new(size, rules));
@@ -59,7 +59,7 @@ fn what_counts_is_kept() {
                 assert_eq!(boards[0], boards[1]);
             }
             assert!(short.ending().is_none() || short.ending() == whole.ending());
-            // It bans no more than the other, and nothing else.
+            // The short game bans no points that the whole game does not ban.
             assert!((short.ko_banned() - whole.ko_banned()).is_empty());
             if short.ko_banned() == whole.ko_banned() {
                 assert_eq!(whole.graph_key(), short.graph_key());

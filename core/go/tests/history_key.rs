@@ -9,7 +9,7 @@ const CAP: usize = 64;
 
 type Short = Game<CAP>;
 
-/// What two games with the same key must agree in. That the keys after each legal move are among it makes them agree
+/// What two games with the same key must agree in. It includes the keys after each legal move, which makes them agree
 /// for ever.
 #[derive(Debug, PartialEq)]
 struct Future {
@@ -29,14 +29,14 @@ impl Future {
     }
 }
 
-/// What keys have joined so far.
+/// What the keys have joined so far.
 #[derive(Default)]
 struct Joined {
-    /// The first line that came by a key.
+    /// The first line that led to each key.
     lines: HashMap<u64, (Vec<(Color, Move)>, Future)>,
-    /// Lines that came by a key of another one.
+    /// How many lines led to a key of another one.
     others: usize,
-    /// Those among them that go on otherwise.
+    /// How many of these go on in another way than the first.
     different: usize,
 }
 
@@ -56,7 +56,7 @@ impl Joined {
     }
 }
 
-/// Sizes on which every stone is soon captured, and the games to play on them.
+/// Sizes on which every stone is soon captured, and the number of games to play on each.
 const BOARDS: [((u8, u8), usize); 5] = [((1, 2), 100), ((1, 3), 100), ((2, 2), 300), ((2, 3), 200), ((3, 3), 100)];
 
 fn all_rules() -> impl Iterator<Item = Rules> {
@@ -70,14 +70,14 @@ fn all_rules() -> impl Iterator<Item = Rules> {
     })
 }
 
-/// Plays by chance. Passes are not rare, for they end much of the past.
+/// Plays random games. Passes are not rare in them, because passes end much of the past.
 fn joined(rules: Rules, key: fn(&Short) -> u64) -> Joined {
     let mut all = Joined::default();
     let mut chance = Gen::new(CAP);
     for ((x, y), games) in BOARDS {
         for _ in 0..games {
             let mut game = Short::new(Size::new(x, y).unwrap(), rules);
-            // One is left for what comes after the last one.
+            // Room for one move is left for what comes after the last one.
             while game.room() > 1 {
                 all.look_at(&game, key);
                 let legal: Vec<Move> = game.legal_moves().collect();
@@ -93,13 +93,14 @@ fn joined_positions_have_the_same_future() {
     for rules in all_rules() {
         let joined = joined(rules, Short::history_key);
         assert_eq!(joined.different, 0, "{rules}: of {}", joined.others);
-        // Else no two lines go through the same positions, but by an order that chance does not find.
+        // Where passes do not end the past, no two lines go through the same positions, except in orders that chance
+        // does not find.
         let past_ends = matches!(rules.ko, KoRule::Simple | KoRule::Spight) || rules.button;
         assert!(joined.others > 100 || !past_ends, "{rules}: {}", joined.others);
     }
 }
 
-/// Else the test above would not find anything.
+/// If this did not hold, the test above would find nothing.
 #[test]
 fn without_the_past_they_have_not() {
     for rules in all_rules() {

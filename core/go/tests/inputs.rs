@@ -1,4 +1,4 @@
-//! Input planes of small positions by hand, and what must hold of those of any game.
+//! Tests input planes of small positions, worked out by hand, and what must hold for those of any game.
 
 mod common;
 
@@ -68,7 +68,8 @@ fn the_end_is_hidden_where_players_may_be_friendly() {
     assert_eq!(encode(&game, &Options::default()).global()[..3], [1.0, 0.0, 0.0]);
 }
 
-/// No game of its training had two passes and moves behind them: of what was before the end it sees the last one alone.
+/// No game of the network's training had two passes and moves after them: of the moves before the end, it sees only the
+/// last.
 #[test]
 fn a_game_that_goes_on_after_its_end_shows_what_came_since() {
     for scoring in [Scoring::Area, Scoring::Territory] {
@@ -84,7 +85,7 @@ fn a_game_that_goes_on_after_its_end_shows_what_came_since() {
             assert_eq!(shown(5), expected, "{mv}");
             assert_eq!([0, 1, 3].map(shown), [0, 1, expected.min(3)], "{mv}");
         }
-        // The same once more, and an end right after the end.
+        // Two passes once more, and then an end right after the end.
         play(&mut game, "pass pass pass A5");
         assert_eq!(encode(&game, &Options::default()).global()[..4], [0.0, 1.0, 0.0, 0.0]);
     }
@@ -103,7 +104,7 @@ fn a_repetition_ends_what_is_shown_as_passes_do() {
     assert_eq!((game.ending().is_some(), shown(&game)), (false, 2));
 }
 
-/// Under Spight's rule the second pass ends nothing, so there is nothing to hide.
+/// Under Spight's rule the second pass does not end the game, so there is nothing to hide.
 #[test]
 fn two_passes_are_shown_under_spight() {
     let rules = Rules { ko: KoRule::Spight, friendly_pass: true, ..Rules::TROMP_TAYLOR };
@@ -157,7 +158,7 @@ fn passing_hacks_hide_the_end_from_who_would_not_win() {
     assert_eq!(shown(Rules { scoring: Scoring::Territory, ..komi(-7.5) }, "pass"), (1.0, 1.0));
 }
 
-/// A draw that is worth more than half a win is a win, and no less to passing hacks.
+/// A draw that is worth more than half a win is a win, for passing hacks as well.
 #[test]
 fn passing_hacks_ask_what_draws_are_worth() {
     let shown = |points, button, moves: &str, draw_wins| {
@@ -197,7 +198,7 @@ fn rules_are_told_in_numbers() {
     assert_eq!(planes.global()[15..17], [1.0, -0.75]);
 }
 
-/// Where there may be a draw, what it is worth to White is some of the komi of whoever is to move.
+/// If a draw is possible, its worth to White is a part of the komi that the network is told for the player to move.
 #[test]
 fn draws_are_told_as_komi() {
     let size = Size::new(5, 5).unwrap();
@@ -249,7 +250,7 @@ fn planes_turn_with_the_board() {
     QuickCheck::new().tests(1000).quickcheck(property as fn((u8, u8), Vec<u16>, u8, u8) -> bool);
 }
 
-/// With suicide the eye around White's stone is not small enough: White takes the place of the stones in it.
+/// With suicide the eye around White's stone is not small enough, because the point of the stone itself counts, too.
 #[test]
 fn areas_are_shown_by_the_games_own_rule_of_suicide() {
     let rows = ["XX.XX.XO", "X.O.XXXO", "XX.XXXXO", "XXXXXXXO", "OOOOOOO."];

@@ -1,4 +1,4 @@
-//! Ladders: some by hand, and random positions against a naive reader.
+//! Ladders: some by hand, and random positions compared with a naive reader.
 
 mod common;
 mod naive;
@@ -8,7 +8,7 @@ use oncilla_go::ladder::ladders;
 use oncilla_go::{Board, Color, Move, PointSet, Size};
 use quickcheck::QuickCheck;
 
-/// What is caught and where Black begins a ladder, against diagrams with `#`.
+/// Compares what is caught, and where Black begins a ladder, with diagrams that mark points with `#`.
 fn assert_ladders(rows: &[&str], caught: &[&str], starts: &[&str]) {
     let board = board(rows);
     let found = ladders(&board, Color::Black);
@@ -34,7 +34,8 @@ fn a_ladder_that_runs_to_the_edge_works() {
     let mut caught = NOTHING;
     caught[3] = "..#......";
     assert_ladders(&rows, &caught, &NOTHING);
-    // One move earlier it is still Black's to begin, from below: from the right White would run into the open.
+    // One move earlier Black may still begin the ladder, but only from below: from the right White would run into the
+    // open.
     let mut earlier = rows;
     earlier[4] = ".........";
     let mut starts = NOTHING;
@@ -58,7 +59,7 @@ fn a_stone_in_the_way_breaks_it() {
     assert_ladders(&rows, &NOTHING, &NOTHING);
 }
 
-/// Ladders go from atari to atari. Who has three liberties may be lost in a net, but not in a ladder.
+/// Ladders go from atari to atari. A chain with three liberties may be lost in a net, but not in a ladder.
 #[test]
 fn a_net_is_no_ladder() {
     let rows = [
@@ -73,7 +74,7 @@ fn a_net_is_no_ladder() {
         ".........",
     ];
     assert_ladders(&rows, &NOTHING, &NOTHING);
-    // With two liberties it is one: after either atari it can't get a third.
+    // With two liberties it is a ladder: after either atari the chain can't get a third one.
     let mut rows = rows;
     rows[2] = ".XX.X....";
     let mut starts = NOTHING;
@@ -115,8 +116,8 @@ fn capturing_an_attacker_saves_the_chain() {
     assert!(ladders(&board(&safe), Color::Black).caught.contains(prey), "B6 has three liberties");
 }
 
-/// Positions that the naive reader looks at, and moves of one line: a ladder with kos in it goes on and on, and each
-/// move takes some of the stack.
+/// How many positions the naive reader looks at, and how many moves one line may have: a ladder with kos in it goes on
+/// and on, and each move takes some of the stack.
 const MOST_POSITIONS: u32 = 5_000;
 const MOST_MOVES: u32 = 200;
 
@@ -127,7 +128,7 @@ struct Reading {
     moves: u32,
 }
 
-/// The reader once more, without its shortcuts. `None` if it takes too long.
+/// The ladder reader once more, without its shortcuts. Returns `None` if it takes too long.
 fn is_caught(
     position: &naive::Position,
     ko: Option<usize>,
@@ -168,7 +169,7 @@ fn is_caught(
     Some(defends)
 }
 
-/// Where a stone was captured that would recapture just the one that captured it.
+/// The point where a stone was captured, if a stone played there would recapture just the one that captured it.
 fn ko_point(before: &naive::Position, after: &naive::Position, played: usize) -> Option<usize> {
     let lost: Vec<usize> =
         (0..before.stones.len()).filter(|&at| before.stones[at].is_some() && after.stones[at].is_none()).collect();

@@ -1,4 +1,4 @@
-//! Input planes and legal moves against those that KataGo recorded.
+//! Compares input planes and legal moves with those that KataGo recorded.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn every_recorded_input_is_met() {
         let found = illegal_moves_that_differ(&record, &game);
         assert!(found.is_empty(), "{place}: {found:?}");
         policies += 1;
-        // Komi of ±150 could not be recorded.
+        // A komi of ±150 could not be recorded.
         if record["input"].get("spatial").is_some() {
             let found = differences(&record, &game);
             assert!(found.is_empty(), "{place}: {found:#?}\n{}", game.board());
@@ -75,7 +75,7 @@ fn rules(record: &Value) -> Rules {
     }
 }
 
-/// The moves that one takes for legal and the other does not.
+/// The moves that one of the two takes for legal and the other does not.
 fn illegal_moves_that_differ(record: &Value, game: &Game) -> Vec<String> {
     let policy = record["raw"]["policy"].as_array().unwrap();
     assert_eq!(policy.len(), game.size().area() + 1);

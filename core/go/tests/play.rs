@@ -1,4 +1,4 @@
-//! The example does what it says.
+//! Tests that the example does what it says.
 
 #[path = "../examples/play.rs"]
 mod play;
@@ -11,7 +11,7 @@ fn a_game_comes_to_its_end() {
     let game = play::play(1500, |_, _| moves += 1);
     assert_eq!((game.ply(), game.ending()), (moves, Some(Ending::Passes)), "\n{}", game.board());
     assert_eq!(game.outcome(), game.white_lead().map(Outcome::WhiteLead));
-    // Nobody passes while the board is open.
+    // Neither side passes while the board is open.
     let owned = oncilla_go::area::area(game.board(), true);
     assert!(owned.of(Color::Black).len() + owned.of(Color::White).len() > 20, "\n{}", game.board());
 }

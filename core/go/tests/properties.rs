@@ -1,4 +1,4 @@
-//! What must hold in any game, asked of random ones, and compared with a naive implementation.
+//! What must hold in any game, tested on random ones and by comparison with a naive implementation.
 
 mod naive;
 
@@ -33,7 +33,7 @@ impl Arbitrary for Moves {
     }
 }
 
-/// Passes are rare, so that games go on.
+/// Picks a move; passes are rare, so that games go on.
 fn choose(legal: &[Move], choice: u16) -> Move {
     let (&pass, points) = legal.split_last().unwrap();
     if points.is_empty() || choice.is_multiple_of(16) { pass } else { points[usize::from(choice / 16) % points.len()] }
@@ -48,7 +48,7 @@ fn games_go_as_they_would_with_flood_fill() {
     fn property(moves: Moves) -> bool {
         let mut game: Game = Game::new(moves.size, moves.rules);
         let mut naive = naive::Game::new(moves.size, moves.rules);
-        // The latter end of a game on a large board is enough.
+        // On a large board every 40th move is enough.
         let every = if moves.size.area() > 100 { 40 } else { 1 };
         for (ply, &choice) in moves.choices.iter().enumerate() {
             let legal: Vec<Move> = game.legal_moves().collect();

@@ -75,9 +75,9 @@ fn a_ko_may_not_be_taken_back_at_once() {
 fn passes_lift_a_ko_according_to_its_rule() {
     for (ko, after_one_pass) in [
         (KoRule::Simple, true),
-        // The stones would lie as they lay before White took the ko.
+        // The stones would be as they were before White took the ko.
         (KoRule::Positional, false),
-        // They lay so with White to move, and would again.
+        // They were like that with White to move, and would be so again.
         (KoRule::Situational, false),
         (KoRule::Spight, true),
     ] {
@@ -139,7 +139,7 @@ fn two_passes_end_the_game_and_a_move_takes_it_up_again() {
     assert_eq!((game.ending(), game.outcome(), game.pass_would_end()), (None, None, false));
 }
 
-/// A third one in a row repeats the first, of the same player in the same position.
+/// The third pass in a row repeats the first, by the same player in the same position.
 #[test]
 fn two_passes_end_no_game_under_spight_and_a_third_one_does() {
     let mut game: Game = Game::new(Size::new(5, 5).unwrap(), rules(KoRule::Spight));
@@ -149,10 +149,10 @@ fn two_passes_end_no_game_under_spight_and_a_third_one_does() {
     assert_eq!((game.ending(), game.outcome(), game.pass_would_end()), (None, None, true));
     play(&mut game, "pass");
     assert_eq!((game.ending(), game.outcome()), (Some(Ending::Passes), Some(Outcome::WhiteLead(7.5 - 25.0))));
-    // After another stone nobody has passed there yet.
+    // After another stone nobody has passed in that position yet.
     play(&mut game, "D4 pass pass");
     assert_eq!((game.ending(), game.pass_would_end()), (None, true));
-    // The one that takes the button is not repeated.
+    // The pass that takes the button is not repeated by a later one.
     let mut game: Game = Game::new(Size::new(5, 5).unwrap(), Rules { button: true, ..rules(KoRule::Spight) });
     for would_end in [false, false, false, true] {
         assert_eq!((game.ending(), game.pass_would_end()), (None, would_end), "after {} passes", game.ply());
@@ -161,7 +161,7 @@ fn two_passes_end_no_game_under_spight_and_a_third_one_does() {
     assert_eq!(game.ending(), Some(Ending::Passes));
 }
 
-/// The same stones after as many moves, with the same player to move: one of the games is over.
+/// The same stones after as many moves, with the same player to move, but one of the games is over.
 #[test]
 fn passes_in_a_row_are_told_apart_under_spight_as_well() {
     let played = |moves: &str| {
@@ -295,8 +295,8 @@ fn by_territory_each_stone_played_is_a_point_for_the_opponent() {
     assert_eq!(game.white_lead(), None);
 }
 
-/// KataGo counts what lies on the board when a game begins; what was captured before somebody played out of turn counts
-/// on.
+/// KataGo counts the stones that are on the board when a game begins; stones captured before a player moved out of turn
+/// still count.
 #[test]
 fn by_territory_stones_that_were_set_up_count_as_played() {
     let rules = Rules { scoring: Scoring::Territory, ..Rules::TROMP_TAYLOR };
@@ -319,7 +319,7 @@ fn by_territory_stones_that_were_set_up_count_as_played() {
     );
 }
 
-/// Before somebody had taken it, positions were others, whatever rule there is of ko.
+/// Before the button was taken, positions were different ones, whichever ko rule there is.
 #[test]
 fn taking_the_button_begins_the_history_of_ko_anew() {
     for (ko, button) in [KoRule::Positional, KoRule::Situational].into_iter().flat_map(|ko| [(ko, true), (ko, false)]) {

@@ -1,12 +1,13 @@
-//! What tests share: recorded numbers, and diagrams.
+//! What the tests share: recorded numbers, and diagrams.
 
 use std::path::PathBuf;
 
 use oncilla_go::{Board, Color, Game, Move, PointSet, Rules, Size};
 
-/// A file of the project's shared test data, which lies beside the repository and not in it.
+/// A file of the project's shared test data, which is beside the repository, not in it.
 ///
-/// `None`, with one line on standard error, where it is not there; with `ONCILLA_REQUIRE_SHARED=1` that is a failure.
+/// `None`, with one line on standard error, if the file is not there; with `ONCILLA_REQUIRE_SHARED=1` that is a
+/// failure.
 #[allow(dead_code, reason = "not every test has recorded numbers")]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
@@ -14,7 +15,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
         return Some(file);
     }
     assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "shared/{path} is required and not here");
-    // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+    // Not `eprintln!`: the test runner does not show that if a test passes.
     let _ =
         std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: shared/{path} is not here\n").as_bytes());
     None
@@ -54,7 +55,7 @@ pub fn marked(rows: &[&str], marks: &str) -> PointSet {
     size.points().zip(all).filter(|(_, mark)| marks.contains(*mark)).map(|(point, _)| point).collect()
 }
 
-/// A set as a diagram, for what a test says when it fails.
+/// A set of points as a diagram, for the messages of tests that fail.
 #[allow(dead_code, reason = "as above")]
 pub fn diagram(size: Size, set: &PointSet) -> String {
     let mark = |point: Move| if set.contains(point) { '#' } else { '.' };

@@ -1,8 +1,8 @@
-//! The rules of Go written down once more, without any thought of speed: what the crate is compared with.
+//! The rules of Go written down once more, without any thought of speed: the crate is compared with this.
 
 use oncilla_go::{Color, KoRule, Move, Rules, Size};
 
-/// Stones by point.
+/// The stones by point.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
     pub size: Size,
@@ -61,7 +61,7 @@ impl Position {
         found
     }
 
-    /// The position after a stone, with all that it kills; `None` on an occupied point.
+    /// The position after a stone is played and all that it kills is taken off; `None` if the point is occupied.
     pub fn after(&self, color: Color, point: usize) -> Option<Position> {
         if self.stones[point].is_some() {
             return None;
@@ -77,7 +77,7 @@ impl Position {
         Some(next)
     }
 
-    /// The position after a stone that kills none of its own color.
+    /// Like [`Position::after`], but `None` if the stone would kill itself.
     #[allow(dead_code, reason = "as below")]
     pub fn after_without_suicide(&self, color: Color, point: usize) -> Option<Position> {
         self.after(color, point).filter(|next| next.stones[point].is_some())
@@ -90,7 +90,7 @@ pub struct Game {
     pub rules: Rules,
     pub now: Position,
     pub side: Color,
-    /// Every earlier position, who was to move, and whether that was a pass.
+    /// Every earlier position, the player to move in it, and whether the move was a pass.
     pub past: Vec<(Position, Color, bool)>,
 }
 
