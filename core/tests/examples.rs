@@ -1,4 +1,4 @@
-//! The examples do what they say.
+//! Tests that the examples do what they say.
 
 #[path = "../examples/connect_four/game.rs"]
 mod connect_four;
@@ -16,7 +16,7 @@ use tic_tac_toe::best_move;
 /// Memory for a few moves of Connect Four.
 type Memory = TreeMemory<4000, 60_000>;
 
-/// The value of a position to the side to move, by looking at all that can follow.
+/// The value of a position for the side to move, found by looking at all that can follow.
 fn solved(board: tic_tac_toe::Board) -> i32 {
     if board.is_lost() {
         return -1;
@@ -26,7 +26,7 @@ fn solved(board: tic_tac_toe::Board) -> i32 {
 
 #[test]
 fn tic_tac_toe_keeps_what_a_position_is_worth() {
-    // Every position that a first player who plays by the search can meet in the first two moves of each side.
+    // All positions that a first player who plays by the search can meet in the first two moves of each side.
     let mut todo = vec![(tic_tac_toe::Board::default(), 0)];
     let mut seen = 0;
     while let Some((board, plies)) = todo.pop() {
@@ -50,7 +50,7 @@ fn the_tic_tac_toe_example_stays_short() {
 #[test]
 fn connect_four_takes_a_win_and_stops_one() {
     let play = |columns: &[u16]| columns.iter().fold(Board::default(), |board, &column| board.play(Move(column)));
-    // Three in a column: a fourth wins for the side to move, and has to be stopped by the other one.
+    // Three in a column: a fourth wins for the side to move; if the other side threatens it, it has to be stopped.
     let mut memory = Box::new(Memory::new());
     for played in [&[3, 0, 3, 1, 3, 6][..], &[3, 0, 3, 1, 3]] {
         let mut player = Player::new(play(played), memory.lend());
@@ -90,7 +90,7 @@ mod threads {
     fn threads_take_a_win_and_hear_that_the_game_has_ended() {
         let board = [0, 0, 1, 1, 2, 6].iter().fold(Board::default(), |board, &column| board.play(Move(column)));
         let clock = Clock { base_ms: 60_000.0, ply: 6, ..Clock::default() };
-        // With room and without: the memory of the second is full after a moment.
+        // With enough room and without: in the second case the memory is full after a moment.
         for nodes in [20_000, 300] {
             let mut memory = BoxedMemory::new_graph(nodes, 20 * nodes);
             let mut player = Player::new(board, memory.lend());

@@ -1,15 +1,15 @@
-//! Faults that the sanitizers must find: `ci/sanitize` asks for each of them, to know that it would. Without it nothing
-//! is run.
+//! Faults that the sanitizers must find: `ci/sanitize` asks for each of them, to make sure that it would be found. If
+//! none is asked for, nothing is run.
 
 use std::ptr;
 use std::sync::Barrier;
 use std::thread;
 
-/// Memory that all threads write to without a word to each other.
+/// Memory that all threads write to without any synchronisation.
 struct Unguarded(*mut u32);
 
-// SAFETY: it is not safe to share: this is the fault. It is run under ThreadSanitizer alone, and a number torn apart
-// harms nobody.
+// SAFETY: this is not safe to share, and that is the fault. It is run under ThreadSanitizer alone, and a number torn
+// apart does no harm.
 unsafe impl Sync for Unguarded {}
 
 impl Unguarded {

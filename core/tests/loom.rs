@@ -2,8 +2,8 @@
 //!
 //!     RUSTFLAGS="--cfg loom" cargo test --release -p oncilla-core --test loom
 //!
-//! Only so many preemptions are tried in each run, so that it ends; two are enough to find most faults (Musuvathi and
-//! Qadeer, 2007).
+//! Each run tries only a limited number of preemptions, so that it ends; two are enough to find most faults (Musuvathi
+//! and Qadeer, 2007).
 #![cfg(loom)]
 
 use loom::sync::Arc;
@@ -26,7 +26,7 @@ fn model(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {
 }
 
 fn words<T>(len: usize, word: impl Fn() -> T) -> &'static [T] {
-    // A model's memory is as short-lived as its process.
+    // A model's memory lives no longer than its process.
     Box::leak((0..len).map(|_| word()).collect())
 }
 
@@ -41,7 +41,7 @@ fn graph() -> Tree<'static> {
     Tree::new_graph(nodes, words(100, || AtomicU32::new(0)), graph)
 }
 
-/// A search whose root has so many moves, and no visit but its own.
+/// A search whose root has `moves` moves, and no visit but its own.
 fn search(tree: Tree<'static>, moves: usize) -> Search<Tree<'static>> {
     let search = Search::new(tree, Params::default());
     let mut event = Playout::new();
@@ -50,7 +50,7 @@ fn search(tree: Tree<'static>, moves: usize) -> Search<Tree<'static>> {
     search
 }
 
-/// The `index`th move of every position is this one.
+/// The move at place `index` in every position's list.
 fn named(index: usize) -> Move {
     Move(100 + index as u16)
 }
@@ -69,8 +69,8 @@ fn gathered(search: &Search<Tree<'static>>, met: Gathered) -> Playout {
     event
 }
 
-/// Nothing is in flight, the visits add up, and every node hangs on the root. Gives back the visits of the root's
-/// edges.
+/// Checks that nothing is in flight, that the visits add up, and that every node hangs on the root. Returns the visits
+/// of the root's edges.
 fn drained(search: &Search<Tree<'static>>) -> Vec<u32> {
     let root = search.root().unwrap();
     let mut nodes = vec![root.key()];
@@ -119,7 +119,8 @@ fn two_gather_at_one_root() {
     });
 }
 
-/// Who comes to a leaf while its answer comes in collides there, or finds its edges and knows its name.
+/// A playout that comes to a leaf while its answer comes in collides there, or finds the leaf's edges and knows its
+/// name.
 #[test]
 fn one_gathers_where_another_answers() {
     model(3, || {
@@ -144,7 +145,7 @@ fn one_gathers_where_another_answers() {
     });
 }
 
-/// No visit and no value is lost when two come back to one parent.
+/// No visit and no value is lost when two answers come back to one parent.
 #[test]
 fn two_answer_below_one_parent() {
     model(3, || {
@@ -159,7 +160,7 @@ fn two_answer_below_one_parent() {
     });
 }
 
-/// One comes back through an edge that the other one takes.
+/// One playout comes back through an edge that the other one takes.
 #[test]
 fn one_gathers_where_another_comes_back() {
     model(3, || {
@@ -176,7 +177,8 @@ fn one_gathers_where_another_comes_back() {
     });
 }
 
-/// Two paths to one position, answered at the same time: it has one node, or each path has its own; none is lost.
+/// Two paths to one position are answered at the same time: the position has one node, or each path has its own; none
+/// is lost.
 #[test]
 fn two_join_one_position() {
     model(2, || {
@@ -190,7 +192,7 @@ fn two_join_one_position() {
     });
 }
 
-/// One is on its way to a leaf that the other one gives up for the node that its position has already.
+/// One playout is on its way to a leaf that the other one gives up for the node that its position has already.
 #[test]
 fn one_gathers_where_another_joins() {
     model(2, || {
@@ -245,7 +247,7 @@ fn two_take_and_give_memory() {
     });
 }
 
-/// Who looks at a leaf that is discarded, and at the node that takes its place, leaves no trace.
+/// A thread that looks at a leaf that is discarded, and at the node that takes its place, leaves no trace.
 #[test]
 fn one_looks_at_what_another_discards() {
     model(3, || {

@@ -1,8 +1,8 @@
-//! Searches by many threads: when they have drained, nothing is in flight, and every visit and node is where it
-//! belongs.
+//! Searches by many threads: when all playouts have come back, nothing is in flight, and every visit and node is where
+//! it belongs.
 //!
-//! The locks are parking_lot's because ThreadSanitizer sees into them; into those of a standard library that was built
-//! without it, it does not.
+//! The locks are parking_lot's because ThreadSanitizer sees into them; it does not see into those of a standard library
+//! that was built without it.
 
 mod games;
 
@@ -26,30 +26,30 @@ const SEARCHES: u64 = 1000;
 type Playout = Box<Event<PLIES>>;
 type Policy = Buffer<f32, EDGES>;
 
-/// What comes back from an evaluator, or past it.
+/// What comes back from an evaluator, or without being evaluated.
 enum Back {
     Answered(Playout, Answer, Policy),
     Known(Playout),
     Cancelled(Playout),
 }
 
-/// How many do what, and with how much.
+/// How many threads do what, and with how much memory.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     seed: u64,
     gatherers: usize,
     evaluators: usize,
     backproppers: usize,
-    /// Playouts under way at most.
+    /// The most playouts under way.
     in_flight: usize,
-    /// Places in each of the queues.
+    /// The number of places in each of the queues.
     queue: usize,
     playouts: u64,
-    /// Events that a backprop thread takes at once.
+    /// How many events a backprop thread takes at once.
     joined: usize,
-    /// One answer of so many is refused.
+    /// One of this many answers is refused.
     cancels: u64,
-    /// After so many playouts the tree is forgotten, whatever is under way.
+    /// After this many playouts the tree is forgotten, whatever is under way.
     clear_at: Option<u64>,
     graph: bool,
     nodes: usize,
@@ -82,7 +82,7 @@ impl Plan {
     }
 }
 
-/// A queue with so many places, until it is closed.
+/// A queue with a limited number of places, which can be closed.
 struct Queue<T> {
     items: Mutex<(VecDeque<T>, bool)>,
     changed: Condvar,
@@ -102,7 +102,7 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
-    /// Waits for an item, and takes more of them if they are there; none once the queue is closed and empty.
+    /// Waits for an item, and takes up to `most` if more are there; returns none once the queue is closed and empty.
     fn take(&self, most: usize) -> Vec<T> {
         let mut items = self.items.lock();
         self.changed.wait_while(&mut items, |(items, open)| items.is_empty() && *open);
@@ -125,11 +125,11 @@ struct Floor<R> {
     idle: Queue<Playout>,
     to_eval: Queue<Playout>,
     to_backprop: Queue<Back>,
-    /// Playouts that came back.
+    /// How many playouts have come back.
     done: AtomicU64,
-    /// Playouts that came back when the tree was forgotten.
+    /// How many of them had come back when the tree was forgotten.
     forgotten: AtomicU64,
-    /// There is no room, and nothing to fold.
+    /// How often in a row there was no room, and nothing to fold.
     full: AtomicUsize,
     over: AtomicBool,
 }
@@ -155,7 +155,7 @@ impl<R: Repository + Send> Floor<R> {
                 (0..plan.evaluators).map(|number| scope.spawn(move || floor.evaluate(number as u64))).collect();
             let backproppers: Vec<_> = (0..plan.backproppers).map(|_| scope.spawn(|| floor.backprop())).collect();
             let watcher = scope.spawn(|| floor.watch());
-            // Whoever reads a queue ends when the last one who writes to it has.
+            // A thread that reads a queue ends once the last thread that writes to it has ended.
             gatherers.into_iter().for_each(|thread| thread.join().unwrap());
             floor.to_eval.close();
             evaluators.into_iter().for_each(|thread| thread.join().unwrap());
@@ -229,7 +229,7 @@ impl<R: Repository + Send> Floor<R> {
         }
     }
 
-    /// Counts what will come back.
+    /// Settles an event or takes it back, and counts it if it will come back.
     fn settle(&self, search: &Search<R>, back: Back) -> Playout {
         match back {
             Back::Answered(mut event, answer, mut policy) => {
@@ -251,7 +251,7 @@ impl<R: Repository + Send> Floor<R> {
         }
     }
 
-    /// Once, with whatever is under way. What comes back later is stale.
+    /// Forgets the tree, once, with whatever is under way. What comes back later is stale.
     fn forget_the_tree(&self) {
         let Some(at) = self.plan.clear_at else { return };
         if self.done.load(Relaxed) >= at && self.forgotten.load(Relaxed) == 0 {
@@ -262,7 +262,7 @@ impl<R: Repository + Send> Floor<R> {
         }
     }
 
-    /// Reads while the others write, as a watchdog does.
+    /// Reads while other threads write, as a watchdog does.
     fn watch(&self) {
         while !self.over.load(Relaxed) {
             let search = self.search.read();
@@ -295,7 +295,7 @@ fn audit<R: Repository>(search: &Search<R>, plan: &Plan) {
             let (Some(child), Some(mv)) = (edge.child(), edge.mv) else { continue };
             todo.push((child, path.iter().copied().chain([mv]).collect()));
         }
-        // Children that nobody has answered have no name.
+        // Children that have not been answered have no name.
         reached
             .extend(node.visited().filter(|edge| edge.mv.is_none()).filter_map(|edge| edge.child()).map(|c| c.key()));
     }
@@ -369,7 +369,7 @@ fn what_has_drained_is_whole() {
     let mut playouts = 0;
     for plan in (0..SEARCHES).map(Plan::of) {
         let params = Params::default();
-        // A tenth of them in a hash map.
+        // One search of ten is in a hash map.
         playouts += if plan.seed % 10 < 9 {
             let nodes: Vec<NodeWords> = words(plan.nodes, || std::array::from_fn(|_| AtomicU32::new(7)));
             let edges = words(plan.words, || AtomicU32::new(7));

@@ -5,19 +5,20 @@ use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Evaluator, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
 
-/// What follows a list of moves is decided by its hash.
+/// A game in which a hash of the moves so far decides what follows.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomGame {
     pub seed: u64,
-    /// Most moves in a position, at most 16.
+    /// The most moves in a position, at most 16.
     pub width: u16,
-    /// Plies after which the game ends for certain.
+    /// The number of plies after which the game ends for certain.
     pub length: usize,
-    /// Of 256 positions so many end the game.
+    /// How many of 256 positions end the game.
     pub endings: u64,
-    /// A position is the set of moves that each side has made, in whatever order: different paths lead to it.
+    /// Whether a position is the set of moves that each side has made, in any order, so that different paths lead to
+    /// it.
     pub commuting: bool,
-    /// The first move of the game, where the root is the position after it.
+    /// The first move of the game, if the root is the position after it.
     pub first: Option<Move>,
 }
 
@@ -35,13 +36,13 @@ pub fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl RandomGame {
-    /// Wide or narrow, long or short, with many endings or none.
+    /// The game made from `seed`: wide or narrow, long or short, with many endings or none.
     pub fn of(seed: u64) -> Self {
         let (width, length) = (2 + (seed % 11) as u16, 6 + (seed % 17) as usize);
         Self { seed, width, length, endings: seed % 40, commuting: false, first: None }
     }
 
-    /// The same game when `first` has been played.
+    /// The same game after `first` has been played.
     pub fn after(self, first: Move) -> Self {
         Self { first: Some(first), ..self }
     }
@@ -73,12 +74,12 @@ impl RandomGame {
         Verdict::Position(Value { wl, d: part(24) * (1.0 - wl.abs()), m: part(32) * 100.0 })
     }
 
-    /// The legal moves. Their numbers are not their places.
+    /// The legal moves. A move's number is not its place in the list.
     pub fn legal(&self, at: Position) -> impl Iterator<Item = Move> + use<> {
         (0..1 + (at.key % u64::from(self.width)) as u16).map(|i| Move(7 * (i + 1) % 128))
     }
 
-    /// A logit for each of them; equal ones happen.
+    /// A logit for each legal move; some may be equal.
     pub fn logits(&self, at: Position) -> impl Iterator<Item = f32> + use<> {
         self.legal(at).zip(99..).map(move |(_, i)| (mix(at.key, i) % 64) as f32 / 16.0)
     }

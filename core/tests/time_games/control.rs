@@ -2,13 +2,13 @@
 
 use crate::random::Random;
 
-/// A time control, in milliseconds, and the overhead that somebody who plays it would set.
+/// A time control in milliseconds, with the overhead that a user who plays it would set.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
     pub name: &'static str,
     pub base_ms: f64,
     pub increment_ms: f64,
-    /// The base is added again after so many moves.
+    /// If given, the base is added again after this many moves.
     pub period: Option<u32>,
     pub overhead_ms: f64,
 }
@@ -17,7 +17,7 @@ const fn control(name: &'static str, base_ms: f64, increment_ms: f64, overhead_m
     Control { name, base_ms, increment_ms, period: None, overhead_ms }
 }
 
-/// From 1 s for the game to 2 h and 30 s a move.
+/// From 1 s for the whole game to 2 h and 30 s a move.
 pub const CONTROLS: [Control; 13] = [
     control("1s+0", 1000.0, 0.0, 10.0),
     control("1s+0.01s", 1000.0, 10.0, 10.0),
@@ -35,7 +35,7 @@ pub const CONTROLS: [Control; 13] = [
 ];
 
 impl Control {
-    /// Whether the lag of a network fits: a game of a minute or more.
+    /// Whether the lag of a network suits this control: a game of a minute or more.
     pub fn is_slow(&self) -> bool {
         self.base_ms >= 60_000.0
     }
@@ -46,9 +46,9 @@ impl Control {
 pub struct Trouble {
     /// The usual lag of a move; 2% of the moves have three times as much, but not more than twice the overhead.
     pub lag_ms: f64,
-    /// Seconds of half the speed, a tenth of all.
+    /// Whether there are seconds of half the speed, a tenth of all.
     pub slows_down: bool,
-    /// Part of the moves in which the evaluator stalls for [`STALL_MS`].
+    /// The share of moves in which the evaluator stalls for [`STALL_MS`].
     pub stalls: f64,
 }
 

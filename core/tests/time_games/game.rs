@@ -8,7 +8,7 @@ use crate::speed::{SLOWEST, Speed};
 use oncilla_core::stop::{KnownBest, Limits, OnlyMove, Progress, Reason, SmartPruning, TimeLimit};
 use oncilla_core::time::{Budget, Clock, Manager, ManagerParams};
 
-/// What the time manager is told of the moves left.
+/// What the time manager is told about the moves left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Informed {
     Nothing,
@@ -28,26 +28,26 @@ pub struct Setup {
 /// A move that was played. Times in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Played {
-    /// On the clock when it started.
+    /// The time on the clock when the move started.
     pub base_ms: f64,
     pub limit_ms: f64,
     pub extension_ms: f64,
     pub floor_ms: f64,
-    /// Until the answer, as the engine sees it.
+    /// The time until the answer, as the engine sees it.
     pub used_ms: f64,
-    /// What the clock lost in addition.
+    /// What the clock lost in addition to that.
     pub lag_ms: f64,
-    /// Of it, the stall of the evaluator.
+    /// How much of it was a stall of the evaluator.
     pub stall_ms: f64,
-    /// On the clock after it; the increment and a new period's time are added later.
+    /// The time on the clock after the move; the increment and a new period's time are added later.
     pub left_ms: f64,
     pub reason: Reason,
-    /// It went on beyond its limit because it was unsettled.
+    /// Whether the search went on beyond its limit because it was unsettled.
     pub is_extended: bool,
 }
 
 impl Played {
-    /// There was nothing to think about.
+    /// Whether there was nothing to think about.
     pub fn is_known(&self) -> bool {
         matches!(self.reason, Reason::OnlyMove | Reason::KnownBest)
     }
@@ -58,7 +58,7 @@ impl Played {
 pub struct Record {
     pub control: Control,
     pub moves: Vec<Played>,
-    /// The clock at the end, the last increment included.
+    /// The clock at the end, with the last increment.
     pub left_ms: f64,
 }
 
@@ -67,7 +67,8 @@ impl Record {
         self.moves.last().is_some_and(|last| last.left_ms < 0.0)
     }
 
-    /// The clock at the start of the lost move was above overhead, lag and stall: somebody else would not have lost.
+    /// Whether the clock at the start of the lost move was above overhead, lag and stall: another player would not have
+    /// lost.
     pub fn is_lost_needlessly(&self) -> bool {
         let enough = |last: &Played| last.base_ms > self.control.overhead_ms + last.lag_ms + last.stall_ms;
         self.is_lost() && self.moves.last().is_some_and(enough)
@@ -80,14 +81,15 @@ impl Record {
         self.control.base_ms * periods + self.control.increment_ms * moves
     }
 
-    /// Part of it that was used.
+    /// The share of it that was used.
     pub fn part_used(&self) -> f64 {
         1.0 - self.left_ms / self.given_ms()
     }
 }
 
-/// A speed between a small board and a large GPU, each power of two alike; and a batch that takes half of the overhead
-/// at most, or a user would set more overhead. So the slowest don't play with the least overhead.
+/// Draws a speed between that of a small board and that of a large GPU, each power of two alike, and a batch. The batch
+/// takes half of the overhead at most, since otherwise a user would set more overhead; so the slowest speeds do not
+/// play with the least overhead.
 fn draw_speed(random: &mut Random, overhead_ms: f64) -> (f64, f64) {
     let nps = f64::from(1u32 << *random.pick(&[8, 9, 10, 11, 12, 13, 14, 15, 16])) * random.within(1.0, 2.0);
     let of_batches = |batch: f64| batch / (SLOWEST * overhead_ms / 2.0) * 1000.0;
@@ -96,7 +98,7 @@ fn draw_speed(random: &mut Random, overhead_ms: f64) -> (f64, f64) {
     (nps, (most * random.within(0.1, 1.0)).floor().max(1.0))
 }
 
-/// Plays it.
+/// Plays the game.
 pub fn play(setup: &Setup, recorded: &Recorded) -> Record {
     let random = &mut Random::new(setup.seed);
     let control = setup.control;
@@ -136,15 +138,15 @@ struct Game<'s> {
     setup: &'s Setup,
     trouble: Trouble,
     speed: Speed<'s>,
-    /// Playouts between two looks at the limits.
+    /// How many playouts there are between two looks at the limits.
     batch: f64,
     manager: Manager,
-    /// Time of all searches so far.
+    /// The time of all searches so far.
     thought_ms: f64,
-    /// Visits of the root at the end of the last move.
+    /// The root's visits at the end of the last move.
     tree: f64,
     q: f64,
-    /// Pieces and plies left, for each move.
+    /// The pieces and the plies left, for each move.
     course: &'s [(f64, f64)],
 }
 
@@ -159,7 +161,7 @@ impl Game<'_> {
         let thought = Thought::draw(random, expected, reused, self.q);
         let stalls_at = random.chance(self.trouble.stalls).then(|| Stall::draw(random));
         let (search, stall_ms) = self.search(&thought, &budget, reused, stalls_at);
-        // The way from the decision to the answer.
+        // From the decision to the answer some more time passes.
         let used_ms = search.elapsed_ms + random.within(0.0, 0.5);
         self.manager.on_move_end(used_ms, search.playouts as u64);
         self.thought_ms += used_ms;
@@ -179,7 +181,7 @@ impl Game<'_> {
         }
     }
 
-    /// After most moves a part of the tree is left; sometimes nothing, sometimes nearly all.
+    /// The share of the tree that is left after a move: mostly a part; sometimes nothing, sometimes nearly all.
     fn part_reused(&self, random: &mut Random) -> f64 {
         let &(least, most) = random.pick(&[(0.0, 0.0), (0.0, 0.3), (0.2, 0.7), (0.2, 0.7), (0.2, 0.7), (0.7, 0.98)]);
         random.within(least, most)
@@ -200,7 +202,7 @@ impl Game<'_> {
         }
     }
 
-    /// Searches until a limit says stop. Also the time that the evaluator stalled.
+    /// Searches until a limit says stop. Also returns the time that the evaluator stalled.
     fn search(&mut self, thought: &Thought, budget: &Budget, reused: f64, stall: Option<Stall>) -> (Searched, f64) {
         let mut limits = Limits {
             time: Some(TimeLimit::of(budget)),
@@ -219,7 +221,7 @@ impl Game<'_> {
         }
         loop {
             let batch_ms = self.batch / self.speed.at(self.thought_ms + elapsed_ms) * 1000.0;
-            // Far from the limit many batches pass at once: nothing would come of looking at each.
+            // Far from the limit many batches pass at once: looking at each of them would change nothing.
             let many = ((limit_ms - elapsed_ms) / 4.0 / batch_ms).floor().max(1.0);
             let next_ms = elapsed_ms + many * batch_ms;
             let stalls = stalled_ms == 0.0 && stall.is_some_and(|stall| stall.is_before(next_ms, limit_ms));
@@ -257,7 +259,7 @@ struct Searched {
 /// When the evaluator stalls.
 #[derive(Clone, Copy)]
 enum Stall {
-    /// At this part of the time.
+    /// After this share of the time.
     At(f64),
     /// In the last batch, where it hurts most.
     AtTheEnd,

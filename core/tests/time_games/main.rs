@@ -1,8 +1,8 @@
-//! Plays the clocks of ten thousand games. Nothing sleeps and nothing is random: a seed makes every game, out of what
-//! was recorded of real searches and games, and the managers and stoppers are those that play.
+//! Plays the clocks of ten thousand games. Nothing sleeps and nothing is left to chance: each game is made by a seed
+//! from recordings of real searches and games, with the managers and stoppers that the program plays with.
 //!
 //! `cargo test --release -p oncilla-core --test time_games -- --nocapture` prints a table. With `ONCILLA_WRITE_DOCS=1`
-//! the plots in `docs/time/` are written anew; without, they must be what is there.
+//! the plots in `docs/time/` are written anew; without it, they must be the same as those that are there.
 
 mod control;
 mod game;
@@ -22,7 +22,7 @@ use recorded::Recorded;
 
 const GAMES: u64 = 10_000;
 
-/// Every time control in turn, each with every kind of information.
+/// Game `number`: every time control in turn, each with every kind of information.
 fn game_of(manager: ManagerParams, number: u64) -> Setup {
     let kinds = CONTROLS.len() as u64;
     let informed = [Informed::Network, Informed::Pieces, Informed::Nothing][(number / kinds % 3) as usize];
@@ -42,19 +42,19 @@ fn seed_alone() -> ManagerParams {
     })
 }
 
-/// What came of some games.
+/// The results of some games.
 #[derive(Default)]
 struct Summary {
     games: u32,
     moves: u32,
-    /// Lost, on a clock that could not have been saved; and those without a stall.
+    /// How many games were lost, on a clock that could not have been saved, and how many of these without a stall.
     lost: u32,
     lost_without_a_stall: u32,
-    /// Moves that went on with the reserve.
+    /// How many moves went on with the reserve.
     extended: u32,
-    /// Moves with less than a tenth of an even share, though the search was free to go on.
+    /// How many moves took less than a tenth of an even share, though the search was free to go on.
     hasty: u32,
-    /// Part of the time used in games of 80 moves and more.
+    /// The share of the time that was used, for each game of 80 moves and more.
     used: Vec<f64>,
 }
 
@@ -82,12 +82,12 @@ impl Summary {
         self.used.iter().sum::<f64>() / self.used.len() as f64
     }
 
-    /// Hasty moves in a hundred.
+    /// The number of hasty moves in a hundred.
     fn percent_hasty(&self) -> f64 {
         100.0 * f64::from(self.hasty) / f64::from(self.moves)
     }
 
-    /// As the table in docs/time.md has it.
+    /// The row as it is in the table in docs/time.md.
     fn row(&self, name: &str) -> String {
         let Self { games, lost, lost_without_a_stall, .. } = self;
         let [mean, least] = [self.mean_used(), self.least_used()].map(|part| 100.0 * part);
@@ -112,7 +112,7 @@ impl Summary {
     }
 }
 
-/// The page that has these figures must have the same, wherever its lines end.
+/// Checks that docs/time.md has these figures, wherever its lines end.
 fn assert_said(text: &str) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/time.md");
     let page = std::fs::read_to_string(path).expect("docs/time.md");

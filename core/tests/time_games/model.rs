@@ -1,4 +1,4 @@
-//! What a search finds, as far as stoppers and time managers look at it.
+//! A model of what a search finds, as far as stoppers and time managers look at it.
 
 use crate::random::Random;
 use oncilla_core::stop::Root;
@@ -9,7 +9,7 @@ pub struct Thought {
     legal: u32,
     /// Visits that the reused tree brought to the better and the second move.
     start: [f64; 2],
-    /// Their parts of the new visits.
+    /// The two moves' shares of the new visits.
     share: [f64; 2],
     /// New visits after which the second move is found to be better.
     switch_at: f64,
@@ -19,7 +19,7 @@ pub struct Thought {
 }
 
 impl Thought {
-    /// A move with about `expected` playouts, in a tree that holds `reused` of them.
+    /// Draws a move with about `expected` playouts, in a tree that holds `reused` of them.
     pub fn draw(random: &mut Random, expected: f64, reused: f64, q: f64) -> Self {
         let legal = if random.chance(0.03) { 1 } else { random.within(2.0, 45.0) as u32 };
         let first = random.within(0.3, 0.95);
@@ -32,7 +32,7 @@ impl Thought {
         Self { legal, start, share, switch_at, proven_at, q }
     }
 
-    /// The root after so many playouts of this move.
+    /// The root after `playouts` playouts of this move.
     pub fn root(&self, playouts: f64) -> Root {
         let before = playouts.min(self.switch_at);
         let after = playouts - before;

@@ -1,4 +1,4 @@
-//! A game of clock as a picture: time left above; below, on a logarithmic scale, budget, extension and time used.
+//! Draws a game's clock: above, the time left; below, on a logarithmic scale, budget, extension and time used.
 
 use crate::game::{Played, Record, Setup};
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::path::Path;
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 748.0;
-/// Top and bottom of the upper and the lower panel.
+/// The top and the bottom of the upper and of the lower panel.
 const UPPER: (f64, f64) = (44.0, 160.0);
 const LOWER: (f64, f64) = (196.0, 400.0);
 const HEIGHT: f64 = 440.0;
@@ -44,7 +44,7 @@ fn duration(ms: f64) -> String {
     }
 }
 
-/// Where things stand on the page.
+/// Maps moves and times to places on the page.
 struct Scale {
     moves: f64,
     most_left: f64,
@@ -152,7 +152,7 @@ fn short(ms: f64) -> String {
     }
 }
 
-/// A line that is level for each move.
+/// A line with a level step for each move.
 fn steps(page: &mut String, class: &str, scale: &Scale, record: &Record, y: impl Fn(&Played) -> f64) {
     let mut path = String::new();
     for (at, played) in record.moves.iter().enumerate() {
@@ -167,7 +167,7 @@ fn steps(page: &mut String, class: &str, scale: &Scale, record: &Record, y: impl
     let _ = writeln!(page, "<path class=\"{class}\" d=\"{path}\"/>");
 }
 
-/// One path for all bars of a kind: thousands of elements would make a large file.
+/// Draws all bars of a kind as one path: thousands of elements would make a large file.
 fn bars(page: &mut String, scale: &Scale, record: &Record) {
     for (class, wanted) in [("used", false), ("stall", true)] {
         let mut path = String::new();

@@ -16,7 +16,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// From `low` to `high`, evenly.
+    /// A number from `low` to `high`, evenly distributed.
     pub fn within(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }

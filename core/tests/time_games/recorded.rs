@@ -1,17 +1,17 @@
-//! What was recorded: how fast searches went, and what was known of the moves left in the course of games.
+//! Recordings: how fast searches went, and what was known of the moves left in the course of games.
 //!
-//! `fixtures/time/README.md` says how.
+//! `fixtures/time/README.md` says how they were made.
 
 use std::path::Path;
 
-/// All of it.
+/// All recordings.
 pub struct Recorded {
     pub speeds: Vec<Trace>,
-    /// Pieces on the board and plies left by a network's head, for each move of a game.
+    /// The pieces on the board, and the plies left according to a network's head, for each move of a game.
     pub games: Vec<Vec<(f64, f64)>>,
 }
 
-/// The course of one search: from when on, in milliseconds, how fast; 1 is the mean.
+/// The speed in the course of one search, in steps: from when on, in milliseconds, and how fast; 1 is the mean.
 pub struct Trace {
     steps: Vec<(f64, f64)>,
     length_ms: f64,
@@ -29,7 +29,7 @@ impl Recorded {
     }
 }
 
-/// Lines of `number:number` pairs.
+/// Reads lines of `number:number` pairs.
 fn lines(file: &str) -> Vec<Vec<(f64, f64)>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/time").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -38,11 +38,11 @@ fn lines(file: &str) -> Vec<Vec<(f64, f64)>> {
     text.lines().map(|line| line.split(' ').map(pair).collect()).collect()
 }
 
-/// Shorter steps than this say more of the clock's resolution than of the search.
+/// Steps shorter than this say more about the clock's resolution than about the search.
 const SHORTEST_STEP_MS: f64 = 50.0;
 
 impl Trace {
-    /// From milliseconds and playouts.
+    /// Makes a trace of points in milliseconds and playouts.
     fn new(points: &[(f64, f64)]) -> Self {
         let (first, last) = (points[0], points[points.len() - 1]);
         let mean = (last.1 - first.1) / (last.0 - first.0);
@@ -57,7 +57,7 @@ impl Trace {
         Self { steps, length_ms: last.0 - first.0 }
     }
 
-    /// The speed `ms` after the start; behind the end it begins again.
+    /// The speed `ms` milliseconds after the start; after its end, the trace begins again.
     pub fn at(&self, ms: f64) -> f64 {
         let ms = ms % self.length_ms;
         let step = self.steps.partition_point(|(from, _)| *from <= ms).saturating_sub(1);

@@ -3,15 +3,15 @@
 use crate::random::Random;
 use crate::recorded::Trace;
 
-/// The part of the mean that a speed never falls below.
+/// The share of the mean speed below which a speed never falls.
 pub const SLOWEST: f64 = 0.1;
 
 /// The speed in one game.
 pub struct Speed<'t> {
     trace: &'t Trace,
-    /// Mean playouts a second.
+    /// The mean speed, in playouts a second.
     nps: f64,
-    /// Chooses the seconds of half the speed; `None`: there are none.
+    /// The seed that chooses the seconds of half the speed; `None` if there are none.
     slow_seed: Option<u64>,
 }
 
@@ -24,7 +24,7 @@ impl<'t> Speed<'t> {
         self.nps
     }
 
-    /// Playouts a second, `ms` milliseconds of search after the game's start.
+    /// The speed in playouts a second, after `ms` milliseconds of search since the game's start.
     pub fn at(&self, ms: f64) -> f64 {
         let second = (ms / 1000.0) as u64;
         let is_slow = self.slow_seed.is_some_and(|seed| Random::new(seed ^ second).chance(0.1));

@@ -1,4 +1,4 @@
-//! What holds of every node at any time: invariant 3 of the design, and what it rests on.
+//! What holds for every node at any time: invariant 3 of the design, and what that rests on.
 
 use super::*;
 use crate::repository::{Bound, EdgeValue, Sums, Visit};
@@ -10,7 +10,7 @@ pub struct Audit<'a> {
     pub game: RandomGame,
     /// The events under way.
     pub flying: &'a [TestEvent],
-    /// Leaves may have found no room.
+    /// Whether leaves may have found no room.
     pub short_of_room: bool,
 }
 
@@ -20,7 +20,7 @@ impl Audit<'_> {
     }
 }
 
-/// Goes through all nodes. Returns their number.
+/// Checks all nodes. Returns their number.
 pub fn audit<R: Repository>(search: &Search<R>, against: &Audit<'_>) -> usize {
     let Some(root) = search.root else { return 0 };
     let mut seen = HashSet::from([root]);
@@ -96,7 +96,7 @@ impl<R: Repository> NodeAudit<'_, R> {
         self.against.flying.iter().filter(|e| e.stage == Stage::Leaf && e.leaf == Some(self.key)).count()
     }
 
-    /// Events under way through an edge.
+    /// How many events under way go through an edge.
     fn through(&self, at: usize) -> usize {
         let here = |step: &Step| step.node == self.key && usize::from(step.at) == at;
         self.against.flying.iter().filter(|event| event.stage != Stage::Idle && event.path.iter().any(here)).count()

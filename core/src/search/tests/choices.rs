@@ -14,7 +14,8 @@ fn ranking<R: Repository>(search: &Search<R>) -> List<Option<Move>> {
     ranked.iter().map(|edge| edge.mv).collect()
 }
 
-/// A game that the first root moves end as listed, each worth what it is to the side to move after it.
+/// A game in which the root's first moves end it with the verdicts in `list`, each from the view of the side to move
+/// after it.
 fn endings(list: &[Verdict]) -> WrittenGame<impl Fn(&[u16]) -> Written> {
     WrittenGame(|line: &[u16]| match line {
         &[mv] if usize::from(mv) < list.len() => (list[usize::from(mv)], &[]),
@@ -26,7 +27,7 @@ fn ended(wl: f32, m: f32, by: Ending) -> Verdict {
     Verdict::Terminal(Value { wl, d: 1.0 - wl.abs(), m }, by)
 }
 
-/// Every move that is asked for is visited, and the ranking is as expected.
+/// Visits every move of `list`, and checks that the ranking is as expected.
 fn check_ranking(list: &[Verdict], expected: &[u16]) {
     on_both!(100, 5000, as_written(), |search| {
         (0..list.len() as u16).for_each(|mv| search.visit(&mut endings(list), mv, 1));
@@ -40,11 +41,12 @@ fn check_ranking(list: &[Verdict], expected: &[u16]) {
 #[test]
 fn a_mate_comes_before_what_tablebases_say_and_a_draw_by_rule_too() {
     use Ending::{Game, Tablebase};
-    // By its length each would come second. What is lost after a move is won by it.
+    // By its length each of the expected moves would come second. A position that is lost for the side to move makes
+    // the move that leads there a win.
     check_ranking(&[ended(-1.0, 2.0, Tablebase), ended(-1.0, 8.0, Game)], &[1, 0]);
     check_ranking(&[ended(1.0, 8.0, Game), ended(1.0, 2.0, Tablebase)], &[1, 0]);
     check_ranking(&[ended(0.0, 2.0, Tablebase), ended(0.0, 8.0, Game)], &[1, 0]);
-    // Among those known by the same it counts: wins are to be short, and losses long.
+    // Between two that are known in the same way the length counts: wins are to be short, and losses long.
     for by in [Game, Tablebase] {
         check_ranking(&[ended(-1.0, 8.0, by), ended(-1.0, 2.0, by)], &[1, 0]);
         check_ranking(&[ended(1.0, 2.0, by), ended(1.0, 8.0, by)], &[1, 0]);
@@ -84,7 +86,7 @@ fn a_lower_bound_chooses_no_move_that_is_proven_to_lose() {
         while search.edge_of(0).bounds().upper != Bound::Loss {
             search.visit(&mut game, 0, 1);
         }
-        // So many that the others have no fair share of the visits.
+        // The move has so many visits that the others have no fair share of them.
         assert!(search.edge_of(0).n() > 100);
         search.visit(&mut game, 1, 3);
         search.visit(&mut game, 2, 5);
@@ -93,7 +95,7 @@ fn a_lower_bound_chooses_no_move_that_is_proven_to_lose() {
     });
 }
 
-/// Of one move that was visited and many that were not, none loses.
+/// One move was visited and many were not; none of them loses.
 #[test]
 fn chance_may_play_a_move_that_nobody_tried_where_the_root_is_as_good() {
     let mut game = WrittenGame(|line| (ours(line, 0.8), &[0.125; 8]));
@@ -102,13 +104,13 @@ fn chance_may_play_a_move_that_nobody_tried_where_the_root_is_as_good() {
     on_both!(100, 5000, params, |search| {
         search.visit(&mut game, 0, 3);
         assert!((0..40).any(|ply| search.edge_to_play(ply).unwrap().mv.is_none()));
-        // What is worth much less is left out.
+        // Moves that are worth much less are left out.
         search.set_params(Params { fpu: Fpu::Reduction(1.0), ..params });
         assert!((0..40).all(|ply| search.edge_to_play(ply).unwrap().mv == Some(Move(0))));
     });
 }
 
-/// One move, and two replies: one draws, the other one is slightly worse for who replies.
+/// One move with two replies: one draws, the other one is slightly worse for the side that replies.
 fn draw_or_lose(line: &[u16]) -> Written {
     match line {
         [0, 0, ..] => (Verdict::Position(Value::DRAW), &[1.0]),
@@ -136,7 +138,7 @@ fn a_line_goes_on_with_the_reply_that_is_better_for_who_makes_it() {
     for (draw_score, best) in [(0.3, 1), (-0.3, 0)] {
         let params = Params { draw_score, fpu: Fpu::Absolute(2.0), ..as_written() };
         on_both!(1000, 50_000, params, |search| {
-            // The root, its move, and each reply once.
+            // Four playouts visit the root, its move, and each reply once.
             search.run::<_, EDGES, 64>(&mut WrittenGame(draw_or_lose), 4).unwrap();
             let first = search.best_edge().unwrap();
             let visits: List<u32> = first.child().unwrap().edges().map(|edge| edge.n()).collect();
@@ -148,7 +150,8 @@ fn a_line_goes_on_with_the_reply_that_is_better_for_who_makes_it() {
     }
 }
 
-/// Three moves after `plies` plies, the first of which is best for its mover, and one move after all other numbers.
+/// A game with three moves after `plies` plies, the first of which is best for the side that moves, and with one move
+/// after any other number of plies.
 fn fork_after(plies: usize) -> WrittenGame<impl Fn(&[u16]) -> Written> {
     WrittenGame(move |line: &[u16]| {
         let of_mover = line.get(plies).map_or(0.0, |mv| 0.3 - 0.3 * f32::from(*mv));
@@ -176,7 +179,8 @@ fn the_root_has_its_own_exploration_and_no_other_node_has_it() {
     }
 }
 
-/// What the formulas say of each root edge that was visited, and the most that they say of one that was not.
+/// The scores that the formulas give to the root's visited edges, and the largest that they give to an edge that was
+/// not visited.
 fn scores<R: Repository>(search: &Search<R>) -> (List<f32>, Option<f32>) {
     let (params, root) = (search.params(), search.root_node());
     let exploration = puct::exploration(params.root_cpuct(), root.n());

@@ -34,7 +34,7 @@ fn late_answers_hit_nobody() {
 #[test]
 fn who_advances_with_playouts_under_way_begins_anew() {
     let game = RandomGame { seed: 21, width: 6, length: 20, endings: 0, ..RandomGame::of(0) };
-    // From a root that is being evaluated, by a move and by none; and from a tree.
+    // Advances from a root that is being evaluated and from a tree, each by a move and by none.
     for (playouts, on_the_way) in [(0, true), (0, false), (60, true), (60, false)] {
         on_both!(1000, 50_000, Params::default(), |search| {
             let mut game = game;
@@ -86,7 +86,7 @@ fn a_move_is_named_once() {
         let named = event.moves().next();
         event.name(Move(500));
         assert_eq!(event.moves().next(), named);
-        // Nobody answers: the next playout asks again.
+        // The event is not answered: the next playout asks again.
         search.cancel(&mut event);
         let mut event = leaf(search);
         assert!(event.unnamed().is_some());
@@ -119,7 +119,7 @@ fn the_two_ways_back_can_not_be_confused() {
 
 #[test]
 fn an_edge_has_only_so_many_visits_in_flight() {
-    // One move everywhere: a known end that any number of playouts may be on the way from.
+    // Every position has one move: there is a known end from which any number of playouts may be on the way back.
     let mut game = RandomGame { seed: 1, width: 1, length: 1, endings: 0, ..RandomGame::of(0) };
     let params = Params { sticky_endgames: false, ..Params::default() };
     on_both!(100, 5000, params, |search| {
@@ -141,7 +141,7 @@ fn an_edge_has_only_so_many_visits_in_flight() {
 fn an_event_that_is_gathered_again_leaves_nothing_behind() {
     let mut game = RandomGame::of(6);
     on_both!(1000, 50_000, Params::default(), |search| {
-        // At the root, where every other playout would collide with it, and below.
+        // The leaf is the root, where every other playout would collide with it, or lies below.
         for playouts in [0, 50] {
             run_in_batches(search, &mut game, 1, playouts);
             let mut events = [leaf(search), TestEvent::new()];
@@ -153,7 +153,7 @@ fn an_event_that_is_gathered_again_leaves_nothing_behind() {
             audit(search, &Audit::drained(game));
         }
         search.run_game(&mut game, 50);
-        // One that was answered and never brought back, too.
+        // The same with an event that was answered and never brought back.
         let mut event = leaf(search);
         let (answer, mut policy) = ask(&mut game, &mut event);
         search.settle(&mut event, &answer, &mut policy).unwrap();
@@ -178,7 +178,7 @@ fn who_runs_into_what_is_in_flight_hears_of_it() {
             audit(search, &Audit::drained(game));
             search.run_game(&mut game, 2);
         }
-        // Nobody can take back what is lost.
+        // An event that was dropped can't be taken back by anyone.
         drop(leaf(search));
         assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::InFlight));
         search.clear();
@@ -192,7 +192,7 @@ fn an_event_of_another_search_is_stale() {
     let mut game = RandomGame { seed: 3, width: 6, length: 20, endings: 0, ..RandomGame::of(0) };
     on_both!(1000, 50_000, Params::default(), |search| {
         on_tree!(1000, 50_000, Params::default(), |other| {
-            // Both have done as much with their trees as the other.
+            // Both searches have done the same number of things to their trees.
             run_in_batches(search, &mut game, 1, 60);
             run_in_batches(other, &mut game, 1, 2);
             let mut event = leaf(search);
@@ -206,7 +206,8 @@ fn an_event_of_another_search_is_stale() {
             other.bring_back(&mut strays);
             audit(other, &Audit::drained(game));
             other.run_game(&mut game, 50);
-            // It is still its own search's. What the strays had in flight there stays, until the tree is cleared.
+            // The event still belongs to its own search. What the stray events had in flight there stays until the tree
+            // is cleared.
             search.answer(&mut event, &answer, &mut policy).unwrap();
             assert_eq!((search.nodes(), search.root_node().in_flight()), (61, in_flight - 1));
             search.clear();

@@ -11,7 +11,7 @@ fn commuting(seed: u64) -> RandomGame {
     RandomGame { commuting: true, length: 4 + (seed % 9) as usize, ..RandomGame::of(seed) }
 }
 
-/// Edges that lead to a node, beyond one for each node below the root.
+/// How many edges lead to nodes, beyond one for each node below the root.
 fn shared<R: Repository>(search: &Search<R>) -> usize {
     let mut seen = HashSet::from([search.root.unwrap()]);
     let mut todo = std::vec![search.root.unwrap()];
@@ -152,10 +152,10 @@ fn joined_events_keep_what_holds_of_every_node() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
 }
 
-/// Who asks whether the graph knows a leaf gets the tree of whoever answers every leaf.
+/// A host that asks whether the graph knows a leaf gets the same tree as one that answers every leaf.
 #[test]
 fn a_transposition_is_settled_without_an_answer() {
-    /// One playout. True if its leaf was settled so.
+    /// Makes one playout. Returns whether its leaf was settled without an answer.
     fn settles<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, asks: bool) -> bool {
         let mut event = TestEvent::new();
         match search.gather(&mut event) {
@@ -192,7 +192,7 @@ fn a_transposition_is_settled_without_an_answer() {
     assert!(settled > 100, "{settled}");
 }
 
-/// The node that somebody saw was folded before it was asked for: the event waits for its answer, which makes the
+/// The node that was seen is folded before it is asked for: the event then waits for its answer, which makes the
 /// position's node.
 #[test]
 fn a_transposition_whose_node_has_gone_waits_for_its_answer() {
@@ -255,7 +255,7 @@ fn what_no_leaf_can_be_joined_to_settles_nothing() {
     });
 }
 
-/// Two ways to one position, after which one that was before comes again.
+/// Two ways lead to one position, after which an earlier position comes again.
 struct TwoWays;
 
 const BEHIND: Move = Move(4);
@@ -283,7 +283,7 @@ impl Evaluator for TwoWays {
     }
 }
 
-/// Seen from one ply on: the position that comes again lies before the root, and is no draw.
+/// The same game seen from one ply on: the position that comes again lies before the root, so it is no draw.
 struct OnePlyOn;
 
 impl Evaluator for OnePlyOn {
@@ -312,7 +312,8 @@ fn a_two_fold_draw_opens_below_a_position_that_others_have_visited_too() {
         let drawn = behind.child().unwrap().visited().next().unwrap().n();
         assert!(drawn > of_root[0], "visits of both ways: {drawn}, of one: {}", of_root[0]);
         search.run::<_, 4, 32>(&mut OnePlyOn, 5).unwrap();
-        // The position below has lost its draws, and who came to it the visits that were worth them.
+        // The position below has lost its draws, and the nodes from which it was visited have lost the visits that were
+        // worth them.
         let root = search.root_node();
         let edge = root.visited().next().unwrap();
         let child = edge.child().unwrap();
@@ -369,14 +370,14 @@ fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
         assert_eq!(search.nodes(), 100);
         assert!(!has_cycle(search));
         assert!(shared(search) > 0, "other paths are joined");
-        // Every node hangs on links that were counted.
+        // Every node is held by links that were counted, so all are freed.
         search.advance(&[Move(999)]);
         assert_eq!(search.repository.live_nodes(), 1);
     });
 }
 
-/// By visits an edge catches up exactly where its child has more of them, and a playout goes on exactly where it has
-/// not.
+/// With visits as the rule, an edge catches up exactly if its child has more visits, and a playout goes on exactly if
+/// it has not.
 #[test]
 fn edges_catch_up_by_visits() {
     fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) -> usize {
@@ -408,8 +409,8 @@ fn edges_catch_up_by_visits() {
     assert!(caught_up > 100, "{caught_up}");
 }
 
-/// A first visit joins another node while somebody holds its edge. Its leaf's place goes to the next leaf, of which the
-/// edge must not speak.
+/// A first visit is joined to another node while its edge is being looked at. The place of its leaf goes to the next
+/// leaf, of which the edge must say nothing.
 #[test]
 fn an_edge_does_not_speak_of_a_leaf_that_took_its_own_ones_place() {
     const ROOT: u64 = 1;

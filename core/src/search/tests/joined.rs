@@ -3,7 +3,7 @@
 use super::*;
 use quickcheck::QuickCheck;
 
-/// Gathers once more on a search that stands like the first.
+/// Gathers once more on a search that is in the same state as the first.
 fn gathered<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, size: usize) -> Batch {
     run_in_batches(search, game, 1, 100);
     let mut batch = Batch::new(size);
@@ -11,8 +11,9 @@ fn gathered<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, size: 
     batch
 }
 
-/// The tree is the same as after one answer at a time, in the order in which the leaves stand in the tree. Only a draw
-/// that is proven takes its moves left from the result that came last, and together they come at once.
+/// Events that come back together leave the same tree as the same answers one at a time, in the order in which the
+/// leaves are in the tree. The only exception is a proven draw: it takes its moves left from the result that came last,
+/// and together they come at once.
 fn leaves_the_same_tree(seed: u64, size: u8, params: Params) {
     let mut game = RandomGame::of(seed);
     let size = 2 + usize::from(size) % 40;
@@ -80,7 +81,7 @@ fn events_that_wait_are_left_as_they_are() {
             }
             search.bring_back(&mut batch.events);
             audit(search, &Audit { flying: &batch.events, ..Audit::drained(game) });
-            // Once more changes nothing.
+            // Bringing them back once more changes nothing.
             let before = (shape(search), search.nodes());
             search.bring_back(&mut batch.events);
             assert_eq!(before, (shape(search), search.nodes()));

@@ -26,7 +26,7 @@ fn a_full_tree_goes_on() {
     }
 }
 
-/// Whatever the two memories are: the search goes on, or says that it can't.
+/// However large the two memories are, the search goes on, or says that it can't.
 #[test]
 fn memory_of_a_few_words_is_no_harm() {
     fn holds(seed: u64, nodes: u8, words: u16, batch: u8) -> bool {
@@ -81,7 +81,7 @@ fn what_there_is_no_room_for_is_said() {
         assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Refused(Refused::NoRoom)));
         audit(search, &Audit::drained(game));
     });
-    // Room for the root, and nothing else.
+    // There is room for the root, and for nothing else.
     on_both!(1, 1000, Params::default(), |search| {
         assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Full));
         assert_eq!(search.nodes(), 1);
@@ -116,7 +116,7 @@ fn root_edges<R: Repository>(search: &Search<R>) -> List<RootEdge> {
     search.root_node().visited().map(|edge| (edge.mv, edge.n(), edge.q(0.0))).collect()
 }
 
-/// What was folded is restored before it counts: a small tree takes more playouts to the same visits.
+/// What was folded is restored before it counts: a small tree takes more playouts to reach the same visits.
 #[test]
 fn a_small_tree_goes_where_a_large_one_goes() {
     for seed in 0..10 {
@@ -135,7 +135,7 @@ fn a_small_tree_goes_where_a_large_one_goes() {
     }
 }
 
-/// As long as a folded node has fewer visits again than its edge has kept, none of them counts above it.
+/// As long as a folded node has regained fewer visits than its edge has kept, none of them counts above it.
 #[test]
 fn a_regrown_node_does_not_count_until_its_edge_has_been_made_up_for() {
     let mut game = RandomGame { seed: 11, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
@@ -160,7 +160,7 @@ fn a_regrown_node_does_not_count_until_its_edge_has_been_made_up_for() {
     });
 }
 
-/// However small the tree, the search does not come to a stand.
+/// However small the tree is, the search does not come to a standstill.
 #[test]
 fn a_third_of_the_playouts_are_visits() {
     for seed in 0..5 {
@@ -175,7 +175,7 @@ fn a_third_of_the_playouts_are_visits() {
     }
 }
 
-/// Playouts that only restored are given out at the root as PUCT would, were the values to stay as they are.
+/// Playouts that only restored are distributed at the root as PUCT would if the values stayed as they are.
 #[test]
 fn the_move_to_play_is_the_one_that_visits_are_due_to() {
     let mut others = 0;
@@ -203,7 +203,8 @@ fn the_move_to_play_is_the_one_that_visits_are_due_to() {
     assert!(others > 0, "the most visited move is always the one to play");
 }
 
-/// Words for edges run out first: a leaf that finds no room is not visited again and again for the value of one look.
+/// If words for edges run out first, a leaf that finds no room is not visited again and again for the value of its one
+/// evaluation.
 #[test]
 fn a_search_short_of_words_folds() {
     let mut game = RandomGame { seed: 3, width: 8, length: 30, endings: 0, ..RandomGame::of(0) };
@@ -263,7 +264,7 @@ fn the_move_to_play_does_not_change_by_folding() {
     assert!(won >= 50 && lost >= 100, "{won} won, {lost} lost moves");
 }
 
-/// Moves of the root that lose at once, before others after which the game goes on.
+/// A game with moves of the root that lose at once, followed by others after which the game goes on.
 struct Losing {
     lost: u16,
     open: u16,
@@ -294,7 +295,7 @@ impl Evaluator for Losing {
     }
 }
 
-/// They stay in the tree, and must not hide what is below the others.
+/// The lost moves stay in the tree, and must not hide what is below the others.
 #[test]
 fn a_tree_full_of_lost_moves_folds_below_the_others() {
     for (nodes, lost, open) in [(40, 25, 5), (100, 60, 10), (400, 250, 50)] {
@@ -307,7 +308,7 @@ fn a_tree_full_of_lost_moves_folds_below_the_others() {
     }
 }
 
-/// A long line of forced moves, beside one move that ends the game.
+/// A game with a long line of forced moves, beside one move that ends the game.
 struct Forced;
 
 impl Forced {
@@ -335,8 +336,8 @@ impl Evaluator for Forced {
     }
 }
 
-/// Where there is nothing else to fold: its first moves stay. Not while something is in flight, behind which there may
-/// be something again.
+/// The line is folded if there is nothing else to fold, and its first moves stay. It is not folded while something is
+/// in flight, because behind that there may soon be something else to fold.
 #[test]
 fn the_line_to_be_played_is_folded_last_and_from_its_end() {
     on_both!(100, 5000, Params::default(), |search| {
@@ -353,7 +354,7 @@ fn the_line_to_be_played_is_folded_last_and_from_its_end() {
         assert!(matches!(search.gather(&mut event), Gathered::Leaf | Gathered::Known));
         assert_eq!((search.recycle(), pv_len(search)), (0, line as usize));
         search.cancel(&mut event);
-        // Beside the line's nodes, the root among them, there is the move that ends the game.
+        // In addition to the line's nodes, the root among them, there is the move that ends the game.
         let mut before = search.repository().live_nodes() - 1;
         while search.recycle() > 0 {
             let left = search.repository().live_nodes() - 1;
@@ -364,8 +365,8 @@ fn the_line_to_be_played_is_folded_last_and_from_its_end() {
     });
 }
 
-/// In games with few moves the line is all that there is room for, and in all of them what is between its nodes is in
-/// pieces.
+/// In games with few moves there is room for little more than the line, and in all of them the memory between its nodes
+/// is in pieces.
 #[test]
 fn a_tree_goes_on_with_sixty_words_for_each_move() {
     let ends_early = |words: usize, width: u16, seed: u64| {

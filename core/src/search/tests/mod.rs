@@ -1,4 +1,4 @@
-//! What holds of every search, on games that a seed makes up, and on every repository.
+//! What holds for every search, on games that a seed makes up, and on every repository.
 
 #[path = "../../../tests/games/mod.rs"]
 mod games;
@@ -64,7 +64,7 @@ type List<T> = std::vec::Vec<T>;
 /// Most legal moves in the games of these tests.
 const EDGES: usize = 16;
 
-/// Memory for a tree, and what was in it before.
+/// Memory for a tree, with other content left in it.
 fn memory(nodes: usize, words: usize) -> (Box<[NodeWords]>, Box<[AtomicU32]>) {
     let used = |_| AtomicU32::new(7);
     ((0..nodes).map(|_| core::array::from_fn(used)).collect(), (0..words).map(used).collect())
@@ -79,7 +79,7 @@ impl<R: Repository> Search<R> {
         self.root().expect("there is room for a root")
     }
 
-    /// So many visits of one root move, whatever it is worth. The root has one before.
+    /// Makes `visits` visits of root move `mv`, whatever it is worth. Before that the root gets one, if it has none.
     fn visit(&mut self, game: &mut impl Evaluator, mv: u16, visits: u64) {
         if self.nodes() == 0 {
             self.run::<_, EDGES, 64>(game, 1).ok().unwrap();
@@ -89,16 +89,17 @@ impl<R: Repository> Search<R> {
         self.set_root_moves([]);
     }
 
-    /// The edge of a root move that was visited.
+    /// The edge of a root move that has been visited.
     fn edge_of(&self, mv: u16) -> EdgeView<'_, R> {
         self.root_node().visited().find(|edge| edge.mv == Some(Move(mv))).expect("it was visited")
     }
 }
 
-/// What a position is, and the priors of its moves.
+/// The verdict on a position, and the priors of its moves.
 type Written = (Verdict, &'static [f32]);
 
-/// A game that a test writes down, by the moves so far. Each is the place of the move in its list.
+/// A game that a test writes down: what a position is, by the moves so far. Each move is the place that it has in its
+/// list.
 struct WrittenGame<F: Fn(&[u16]) -> Written>(F);
 
 impl<F: Fn(&[u16]) -> Written> WrittenGame<F> {
@@ -126,7 +127,7 @@ fn as_written() -> Params {
     Params { policy_temperature: 1.0, ..Params::default() }
 }
 
-/// A position after `line` in which the side to move at the root has `wl`, without draws.
+/// A verdict on the position after `line`, with `wl` for the side to move at the root, without draws.
 fn ours(line: &[u16], wl: f32) -> Verdict {
     let wl = if line.len().is_multiple_of(2) { wl } else { -wl };
     Verdict::Position(Value { wl, d: 0.0, m: 0.0 })
@@ -155,7 +156,7 @@ impl Batch {
         Self { events: (0..size).map(|_| TestEvent::new()).collect(), met: List::new() }
     }
 
-    /// Those under way.
+    /// The playouts under way.
     fn flying(&self) -> &[TestEvent] {
         &self.events[..self.met.len()]
     }
@@ -175,7 +176,7 @@ impl Batch {
         }
     }
 
-    /// Brings them back one by one, newest first. Returns the number of playouts.
+    /// Brings the playouts back one by one, the newest first. Returns their number.
     fn answer<R: Repository>(&mut self, search: &Search<R>, game: &mut RandomGame) -> u64 {
         let mut playouts = 0;
         for (event, met) in self.events.iter_mut().zip(&self.met).rev() {

@@ -31,7 +31,7 @@ fn the_same_answers_give_the_same_tree() {
     fn holds(seed: u64) -> bool {
         let mut game = RandomGame::of(seed);
         let mut shapes = List::new();
-        // Different memory, different loops.
+        // The same answers, with different memory and different loops.
         on_both!(3000, 100_000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 700);
             shapes.push(shape(search));
@@ -45,7 +45,7 @@ fn the_same_answers_give_the_same_tree() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
 }
 
-/// To the visit, also with many playouts under way and after the game has gone on.
+/// The trees are the same to the visit, also with many playouts under way and after the game has gone on.
 #[test]
 fn both_repositories_grow_the_same_tree() {
     fn holds(seed: u64, batch: u8) -> bool {
@@ -110,7 +110,7 @@ fn what_an_evaluator_says_beyond_all_bounds_is_no_overflow() {
     });
 }
 
-/// What a host prints when it looks for a fault.
+/// A host prints these when it looks for a fault.
 #[test]
 fn a_search_and_its_parts_can_be_printed() {
     let mut game = RandomGame { seed: 4, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
@@ -134,7 +134,7 @@ fn what_is_known_of_nothing_is_the_default() {
     on_both!(100, 5000, Params::default(), |search| assert_eq!(search.proven(), Bounds::OPEN));
 }
 
-/// Contempt is one side's, and so the other way round at every second ply.
+/// Contempt belongs to one side, so at every second ply it is the other way round.
 #[test]
 fn answers_are_rescaled_for_the_side_that_has_the_contempt() {
     use crate::formula::contempt::Rescale;
@@ -196,7 +196,7 @@ fn root_moves_can_be_named() {
         for edge in search.root_node().edges() {
             assert_eq!(edge.n(), if edge.is(last, legal.len() - 1) { 100 } else { 0 });
         }
-        // None named means all.
+        // Naming no moves means all of them.
         search.set_root_moves([]);
         search.run_game(&mut game, 300);
         assert!(search.root_node().edges().filter(|edge| edge.n() > 0).count() > 1);
@@ -204,7 +204,7 @@ fn root_moves_can_be_named() {
     });
 }
 
-/// Also those whose first visit is under way, and that nobody has named yet.
+/// Also moves whose first visit is under way, which have no name yet.
 #[test]
 fn root_moves_are_named_while_visits_are_in_flight() {
     let games = (0..).map(|seed| RandomGame { seed, width: 9, length: 9, endings: 0, ..RandomGame::of(0) });
@@ -218,7 +218,7 @@ fn root_moves_are_named_while_visits_are_in_flight() {
         let mut places: List<usize> = events.iter_mut().filter_map(leaf).collect();
         assert!(places.len() > 2, "{places:?}");
         places.remove(1);
-        // In any order, and twice.
+        // The moves may come in any order, and twice.
         places.push(places[0]);
         search.set_root_moves(places.iter().rev().map(|&place| (place, legal[place])));
         events.iter_mut().for_each(|event| search.cancel(event));
@@ -248,7 +248,7 @@ fn root_moves_that_can_not_become_the_best_are_left_out() {
     });
 }
 
-/// Three moves, the second of which is good.
+/// A game with three moves at the root, of which the second is good.
 fn three_moves(line: &[u16]) -> Written {
     let good = line.first() == Some(&1);
     (ours(line, if good { 0.5 } else { -0.5 }), if line.is_empty() { &[0.4, 0.3, 0.3] } else { &[1.0] })
@@ -290,7 +290,8 @@ fn a_place_that_the_root_has_not_is_no_moves() {
     on_both!(1000, 50_000, Params::default(), |search| {
         search.run_game(&mut game, 20);
         let edges = search.root_node().edge_count();
-        // The first beyond the end, one beyond the words of the priors, one beyond 16 bits, that would become 0 there.
+        // The first place beyond the end, one beyond the words of the priors, and one beyond 16 bits, which would
+        // become 0 there.
         for place in [edges, edges + 40, 1 << 16] {
             search.set_root_moves([(place, Move(999))]);
             assert_eq!(search.run::<_, EDGES, 64>(&mut game, 5), Ok(0));
@@ -298,7 +299,7 @@ fn a_place_that_the_root_has_not_is_no_moves() {
             let progress = Progress::of(search, &search.counts(), 0.0);
             assert_eq!(Limits::default().check(&progress, None).stop, Some(Reason::NoMoves));
         }
-        // Beside one that there is, they change nothing.
+        // Beside a place that exists, they change nothing.
         let best = {
             search.set_root_moves([]);
             search.best_move().unwrap()
@@ -310,7 +311,7 @@ fn a_place_that_the_root_has_not_is_no_moves() {
     });
 }
 
-/// So many moves at the root, of which the last is the only good one.
+/// A game with this many moves at the root, of which the last is the only good one.
 struct Wide(u16);
 
 impl Evaluator for Wide {
@@ -355,7 +356,7 @@ fn the_move_to_play_may_be_any_of_more_moves_than_a_list_holds() {
     }
 }
 
-/// Whoever leaves the seed as it is plays by chance all the same.
+/// Even for a host that leaves the seed as it is, chance decides at each ply anew.
 #[test]
 fn a_choice_by_chance_is_another_one_at_each_ply() {
     use crate::formula::temperature::Temperature;
@@ -374,7 +375,7 @@ fn a_choice_by_chance_is_another_one_at_each_ply() {
 fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
     use crate::formula::lcb::{FinalChoice, Lcb};
     let mut game = RandomGame { seed: 8, width: 9, length: 30, endings: 0, ..RandomGame::of(0) };
-    // What is sought is a bound that chooses another move than the visits do.
+    // Looks for games in which a bound chooses another move than the visits do.
     let mut overtaken = 0;
     for seed in 0..40 {
         game.seed = seed;
@@ -389,7 +390,7 @@ fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
             search.rank_root(all.as_mut_view());
             assert_eq!((all.len(), all[0].mv), (search.root_node().edge_count(), chosen));
             assert!(all[1..].is_sorted_by(|a, b| a.completed() >= b.completed()));
-            // With less room the first of them.
+            // With less room, the list has the first moves of the ranking.
             let mut two = Vec::<_, 2>::new();
             search.rank_root(two.as_mut_view());
             let named = |edges: &[EdgeView<'_, _>]| edges.iter().map(|edge| (edge.mv, edge.index)).collect::<List<_>>();
@@ -400,7 +401,7 @@ fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
     assert!(overtaken > 5, "{overtaken}");
 }
 
-/// Nobody asked whether the parameters are any.
+/// Nothing has checked that the parameters are numbers.
 #[test]
 fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {
     use crate::formula::noise::Dirichlet;
@@ -436,7 +437,7 @@ fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {
     }
 }
 
-/// Lists `moves` moves of each position, and gives `logits` logits; or fails at the leaves below the root.
+/// Lists `moves` moves of each position but gives `logits` logits; or fails at the leaves below the root.
 struct Careless {
     moves: u16,
     logits: usize,
@@ -463,7 +464,7 @@ fn an_evaluator_that_lists_other_moves_than_it_has_logits_for_is_told() {
         on_both!(100, 5000, Params::default(), |search| {
             let mut careless = Careless { moves, logits, fails: false };
             let told = Err(RunError::ListsDiffer { moves: moves.into(), logits });
-            // The root is evaluated without a list, its moves are not.
+            // The root is evaluated without asking for the list of moves, its children are not.
             assert_eq!(search.run::<_, EDGES, 64>(&mut careless, 10), told);
             assert_eq!((search.nodes(), search.root_node().in_flight()), (1, 0));
             assert_eq!(search.run::<_, EDGES, 64>(&mut careless, 10), told, "and once more");

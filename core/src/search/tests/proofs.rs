@@ -5,7 +5,7 @@ use crate::evaluate::Ending;
 use crate::repository::{Bound, Bounds};
 use audit::points;
 
-/// The result of a game by exhaustion, from the side to move: −1, 0, 1.
+/// The result of a game by exhaustive search, from the view of the side to move: −1, 0 or 1.
 pub fn solve(game: &RandomGame, path: &mut List<Move>) -> i32 {
     let at = game.position(path.iter().copied());
     match game.verdict(at) {
@@ -22,7 +22,8 @@ pub fn solve(game: &RandomGame, path: &mut List<Move>) -> i32 {
     }
 }
 
-/// A proven loss is one ply longer than its longest defence, and a proven win than one of the replies that win.
+/// Checks that a proven loss is one ply longer than its longest defence, and a proven win one ply longer than one of
+/// the replies that win.
 fn check_length<R: Repository>(node: &NodeView<'_, R>) {
     let (m, bound) = (node.value().m, node.bounds().lower);
     let leads_there = node.visited().filter(|reply| reply.bounds() == node.bounds());
@@ -30,7 +31,7 @@ fn check_length<R: Repository>(node: &NodeView<'_, R>) {
     let longest = lengths.iter().copied().fold(0.0, f32::max);
     let is_true = match bound {
         Bound::Loss => (longest - m).abs() < 0.01,
-        // What proved it last may be a reply of which it is only known that it is no better.
+        // The reply that proved it last may be one of which it is only known that it is no better.
         Bound::Draw => true,
         Bound::Win => lengths.iter().any(|length| (length - m).abs() < 0.01),
     };
@@ -74,11 +75,12 @@ fn what_is_proven_is_true() {
         });
     }
     assert!(proven > 300, "{proven} nodes proven by their children");
-    // With this many playouts in a game this small.
+    // With this many playouts in a game this small, nearly all are found.
     assert!(found * 10 >= won * 9 && won > 20, "{found} of {won} wins found");
 }
 
-/// The bounds of all nodes that have more visits than `least` and have kept all of them, by the moves that lead there.
+/// The bounds of all nodes that have more than `least` visits and have kept all of them, by the moves that lead to
+/// them.
 fn bounds_below<R: Repository>(search: &Search<R>, least: u32) -> std::collections::HashMap<List<Move>, (u32, Bounds)> {
     let mut todo = std::vec![(search.root_node(), List::new())];
     let mut found = std::collections::HashMap::new();
@@ -107,7 +109,7 @@ fn what_was_proven_stays_so_where_moves_are_folded() {
                 search.recycle();
                 let after = bounds_below(search, STEP as u32);
                 for (path, (n, now)) in &after {
-                    // One with fewer visits before may be another node, which took this one's place.
+                    // A node that has fewer visits than before may be another one, which took its place.
                     let Some((_, then)) = before.get(path).filter(|(then, _)| then <= n) else { continue };
                     assert_eq!(now.both(*then), *now, "seed {seed}, {path:?}: {then:?} became {now:?}");
                     narrowed += u32::from(now != then);
@@ -167,7 +169,7 @@ fn nothing_is_passed_on_where_endgames_do_not_stick() {
     }
 }
 
-/// Three moves, the first of which looks best for long: one of the replies mates.
+/// A game of three moves, the first of which looks best for long, although one of the replies mates.
 struct Trap;
 
 impl Evaluator for Trap {
@@ -212,7 +214,7 @@ fn a_move_that_turned_out_to_lose_leaves_no_other_without_hope() {
     });
 }
 
-/// Two moves, the first of which loses at once.
+/// A game of two moves, the first of which loses at once.
 struct Blunder;
 
 impl Evaluator for Blunder {
@@ -229,7 +231,7 @@ impl Evaluator for Blunder {
     }
 }
 
-/// The first of two moves ends the game, with a value that need not be a result.
+/// A game in which the first of two moves ends it, with a value that need not be a result.
 struct Almost(Value);
 
 impl Evaluator for Almost {
@@ -287,14 +289,14 @@ fn a_move_that_nobody_tried_is_played_before_one_that_loses() {
         assert_eq!(search.move_to_play(0, legal), Some(Move(1)), "by its prior");
         search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
         assert_eq!(search.move_to_play(0, legal), Some(Move(2)));
-        // What has a name needs no list.
+        // A move that has a name needs no list.
         let warm = Temperature { start: 0.01, ..Temperature::default() };
         search.set_params(Params { temperature: warm, ..Params::default() });
         assert_eq!(search.move_to_play(0, |_| unreachable!("it was visited")), Some(Move(1)), "chance knows no proofs");
     });
 }
 
-/// The shortest win is not known, but the longest defence is, whenever it was proven.
+/// The length of the shortest win is not known, but that of the longest defence is, whenever it was proven.
 #[test]
 fn a_proven_result_is_one_ply_longer_than_the_reply_that_leads_to_it() {
     let ended = |wl: f32, m| (Verdict::Terminal(Value { wl, d: 1.0 - wl.abs(), m }, Ending::Game), &[] as &[f32]);
@@ -350,7 +352,7 @@ fn what_follows_from_tablebases_is_a_tablebase_result_unless_somebody_mates() {
     });
 }
 
-/// What limits are told of a search, move by move as a host would write it.
+/// Checks what limits are told of a search, move by move as a host would write it.
 #[test]
 fn limits_are_told_what_the_tree_knows() {
     use crate::stop::{Outcome, Progress};
@@ -377,7 +379,7 @@ fn limits_are_told_what_the_tree_knows() {
                 assert!(best.ending() != Some(Ending::Tablebase), "a mate comes first");
                 assert_eq!(mate, best.m().unwrap().round() as u32 / 2 + 1);
             }
-            // Moves that may not be searched are there, and nothing is known of them.
+            // Moves that may not be searched are still counted, but nothing is known of them.
             search.set_root_moves([(usize::MAX, Move(0))]);
             let none = Progress::of(search, &search.counts(), 0.0);
             assert_eq!((none.root.moves, none.root.most_visits, none.mate_in), (progress.root.moves, 0, None));

@@ -1,4 +1,4 @@
-//! What was said of positions is said anew.
+//! Tells a search anew what was said of its positions.
 
 use super::*;
 use crate::evaluate::{Answer, Moves, Verdict};
@@ -8,7 +8,7 @@ use heapless::VecView;
 use quickcheck::QuickCheck;
 use std::collections::HashSet;
 
-/// Moves of the root with their visits and values, in the order of the moves.
+/// The root's edges with their moves, visits and values, in the order of the moves.
 fn edges<R: Repository>(search: &Search<R>) -> List<(Move, u32, Option<Value>)> {
     let known = |edge: EdgeView<'_, R>| Some((edge.mv?, edge.completed(), edge.value()));
     let mut edges: List<_> = search.root_node().visited().filter_map(known).collect();
@@ -22,7 +22,7 @@ fn said_of_root(game: &RandomGame) -> (Value, List<Move>, List<f32>) {
     (game.verdict(root).value(), game.legal(root).collect(), game.logits(root).collect())
 }
 
-/// Games whose root goes on.
+/// A game that does not end at the root.
 fn game_of(seed: u64) -> RandomGame {
     RandomGame { commuting: seed % 2 == 1, ..RandomGame::of(seed) }
 }
@@ -48,7 +48,7 @@ fn a_root_that_is_told_the_same_again_is_the_same() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
 }
 
-/// What is made of every other value is made of it, too.
+/// What is done with every other value is done with this one, too.
 #[test]
 fn a_root_that_is_told_the_same_again_is_rescaled_as_before() {
     let wdl_rescale = Rescale { ratio: 0.6, diff: 0.4, ..Rescale::default() };
@@ -64,7 +64,7 @@ fn a_root_that_is_told_the_same_again_is_rescaled_as_before() {
     }
 }
 
-/// Moves that are none of the list any more take their visits with them; others keep them under another prior.
+/// Moves that are not in the new list take their visits with them; others keep them, with another prior.
 #[test]
 fn a_root_may_get_other_moves_and_priors() {
     fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
@@ -87,7 +87,7 @@ fn a_root_may_get_other_moves_and_priors() {
         let root = search.root_node();
         assert!(root.edge_count() == moves.len() && root.own_value().is_some_and(|now| (now.wl - 0.25).abs() < 1e-4));
         let even = 1.0 / moves.len() as f32;
-        // A move that loses for certain has none.
+        // A move that certainly loses has no prior.
         let prior = |edge: &EdgeView<'_, R>| if edge.bounds().upper == Bound::Loss { 0.0 } else { even };
         assert!(root.edges().all(|edge| (edge.p - prior(&edge)).abs() < 1e-3));
     }
@@ -123,7 +123,7 @@ fn a_root_with_visits_in_flight_stays_as_it_is() {
     });
 }
 
-/// Each node once, those below it before it, with the line to it.
+/// Each node once, after all nodes below it, with the line that leads to it.
 fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)> {
     fn go<R: Repository>(
         node: NodeView<'_, R>,
@@ -146,7 +146,7 @@ fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)>
     found
 }
 
-/// Each of these nodes, in their order, gets a value by the line that leads to it.
+/// Gives each of `nodes`, in their order, a value that follows from the line that leads to it.
 fn value_anew<R: Repository>(search: &mut Search<R>, nodes: &[(Key, List<Move>)], value: &dyn Fn(&[Move]) -> Value) {
     for (node, line) in nodes {
         let passed_on = |edge: EdgeView<'_, R>| Some((edge.mv?, search.passed_on(&edge.child()?)));
@@ -156,7 +156,7 @@ fn value_anew<R: Repository>(search: &mut Search<R>, nodes: &[(Key, List<Move>)]
     }
 }
 
-/// The tree of one game becomes that of another in which all values are others, and then again what it was.
+/// The tree of one game becomes that of another, in which all values are different, and then becomes what it was.
 #[test]
 fn a_tree_can_be_valued_anew() {
     fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
@@ -174,7 +174,7 @@ fn a_tree_can_be_valued_anew() {
             assert_ne!(between, before);
         }
         let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
-        // In a graph an edge may not have known all visits of its child.
+        // In a graph an edge may not know all of its child's visits.
         assert!(
             search.repository.is_graph() || near(after.wl, before.wl) && near(after.d, before.d),
             "{before:?} {after:?}"
@@ -193,8 +193,8 @@ fn a_tree_can_be_valued_anew() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
 }
 
-/// An edge may be told what it is worth, whatever is below it; with it the node, by as much as its visits count. The
-/// next visit reads its child again.
+/// A host may say what an edge is worth, whatever is below it. The node's value changes with it, by as much as the
+/// edge's visits count. The next visit reads the child's value again.
 #[test]
 fn an_edge_may_be_told_what_it_is_worth() {
     let mut game = RandomGame { seed: 5, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
@@ -214,7 +214,7 @@ fn an_edge_may_be_told_what_it_is_worth() {
         assert_eq!(after.child().unwrap().value(), child);
         let less = (after.value().unwrap().wl - before.wl) * visits as f32 / 200.0;
         assert!((search.root_node().value().wl - root_before.wl - less).abs() < 1e-5);
-        // A move that is not there, or was not visited, has no worth.
+        // A move that does not exist, or was not visited, can't be given a worth.
         search.revalue_edge(root, Move(9999), child);
         assert!((search.root_node().value().wl - root_before.wl - less).abs() < 1e-5);
         run_in_batches(search, &mut game, 1, 2000);
@@ -223,7 +223,7 @@ fn an_edge_may_be_told_what_it_is_worth() {
     });
 }
 
-/// Two moves of the root have the same name: a host's mistake, of which each keeps its own visits.
+/// A game in which two moves of the root have the same name: a host's mistake. Each of them keeps its own visits.
 struct Twice;
 
 impl Evaluator for Twice {
@@ -255,7 +255,7 @@ fn a_move_that_is_listed_twice_is_kept_twice() {
     });
 }
 
-/// What an edge is told may be just beyond what there is.
+/// The worth that an edge is given may be just beyond the possible range.
 #[test]
 fn what_an_edge_is_told_is_cut_off_at_its_ends() {
     let kept = |d, m| EdgeValue::of_child(Value { wl: 0.1, d, m }).at_child();

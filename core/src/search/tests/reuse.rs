@@ -1,4 +1,4 @@
-//! The game goes on.
+//! Goes on with the tree after a move of the game.
 
 use super::*;
 use crate::evaluate::{Ending, Moves, Verdict};
@@ -13,7 +13,7 @@ fn the_game_goes_on() {
         let mv = edge.mv.unwrap();
         let (n, ended) = (edge.completed(), edge.child().is_some_and(|child| !child.is_expanded()));
         let kept = search.advance(&[mv]);
-        // A child that ended the game is asked again as a root.
+        // A child that ended the game is evaluated anew as a root.
         assert!(kept == n || ended && kept == 0 || search.root_node().is_regrown());
         // As the root of its own game, the position is what it was below the old root.
         let mut moved = game.after(mv);
@@ -39,7 +39,7 @@ fn a_move_that_nobody_visited_begins_anew() {
         run_in_batches(search, &mut game, 1, 30);
         assert_eq!(search.advance(&[Move(999)]), 0);
         assert_eq!((search.nodes(), search.repository().live_nodes()), (0, 1));
-        // A move that was folded, too.
+        // The same with a move that was folded.
         run_in_batches(search, &mut game, 1, 30);
         while search.recycle() > 0 {}
         let folded = search.root_node().visited().find(|edge| edge.child().is_none()).and_then(|edge| edge.mv);
@@ -50,7 +50,7 @@ fn a_move_that_nobody_visited_begins_anew() {
 
 #[test]
 fn a_proven_root_counts_its_folded_children() {
-    /// `None` where no move is proven.
+    /// Returns `None` if no move is proven.
     fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) -> Option<()> {
         run_in_batches(search, &mut game, 1, 60);
         let proven = |edge: &EdgeView<'_, R>| {
@@ -81,7 +81,7 @@ fn a_proven_root_counts_its_folded_children() {
 
 /// One side can only pass back and forth; after four plies the position comes again.
 struct Cycle {
-    /// Plies of the game before the root, within the cycle.
+    /// How many plies of the game before the root belong to the cycle.
     before: usize,
 }
 
@@ -116,7 +116,7 @@ fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
         assert_eq!(kept, 18);
         search.start_move();
         search.run::<_, 4, 32>(&mut Cycle { before: 2 }, 1).unwrap();
-        // Sixteen draws were taken back, one playout went on below.
+        // Sixteen draws were taken back, and one playout went on below.
         assert_eq!(search.taken_back(), 16);
         assert_eq!(search.nodes(), 3);
         let value = search.root_node().value();
@@ -126,10 +126,10 @@ fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
     });
 }
 
-/// After two plies whoever is to move draws by a repetition, or plays on and is a little worse. Two plies later the
-/// repetition reaches behind the root: the same move loses.
+/// A game in which, after two plies, the side to move draws by a repetition, or plays on and is a little worse. Two
+/// plies later the repetition reaches behind the root, and the same move loses.
 struct Perpetual {
-    /// Moves of the game before the root.
+    /// The moves of the game before the root.
     before: &'static [u16],
 }
 
@@ -168,13 +168,14 @@ impl Evaluator for Perpetual {
             [_, _, 3, 4] if plies >= 4 => Verdict::Terminal(Value { m: 4.0, ..Value::DRAW }, Ending::TwoFold),
             _ => Verdict::Position(Value { wl, d: 0.0, m: 0.0 }),
         };
-        // No two lines meet.
+        // No two lines lead to the same position.
         let key = played.iter().fold(1, |key, &mv| 7 * key + u64::from(mv));
         Ok(Answer { key, verdict })
     }
 }
 
-/// Visits of both moves one playout and some hundreds after the repetition has come to reach behind the root.
+/// Visits of both moves, first one playout and then some hundreds after the repetition has come to reach behind the
+/// root.
 fn after_the_perpetual<R: Repository>(search: &mut Search<R>) -> List<(u32, u32)> {
     search.run::<_, 4, 64>(&mut Perpetual { before: &[] }, 1000).unwrap();
     search.advance(&[Move(1), Move(2)]);
@@ -225,7 +226,7 @@ fn what_was_said_of_a_roots_moves_is_not_said_of_the_nexts() {
         restrict(search);
         search.clear();
         assert!(!is_restricted(search));
-        // Also where it is cleared because of what is in flight.
+        // Also if the tree is cleared because something is in flight.
         run_in_batches(search, &mut moved, 1, 10);
         restrict(search);
         assert_ne!(search.gather(&mut TestEvent::new()), Gathered::NoMoves);

@@ -1,4 +1,4 @@
-//! Searches as KataGo's, whose visits count more or less.
+//! Searches like KataGo's, whose visits count more or less.
 
 use super::*;
 use crate::evaluate::{Answer, Ending, Moves, Value, Verdict};
@@ -16,14 +16,14 @@ pub fn as_katago() -> Params {
     }
 }
 
-/// Every edge has what its child passes on, and sums stay those of visits that each count one.
+/// Every edge has what its child passes on, and the sums stay those of visits that count one each.
 #[test]
 fn what_holds_of_every_node_holds_with_weights() {
     fn holds(seed: u64, batch: u8, explored: bool) -> bool {
         let params = Params { explored: if explored { Explored::Weights } else { Explored::Visits }, ..as_katago() };
         let mut game = RandomGame::of(seed);
         let size = 1 + usize::from(batch) % 20;
-        // Memory that is soon full, too.
+        // Also with memory that is soon full.
         for (nodes, words) in [(2000, 100_000), (60, 900)] {
             on_both!(nodes, words, params, |search| {
                 let mut batch = Batch::new(size);
@@ -39,8 +39,8 @@ fn what_holds_of_every_node_holds_with_weights() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8, bool) -> bool);
 }
 
-/// Without pruning the sum of the weights is that of the visits, and favours the better moves: what is passed on is no
-/// worse than the mean.
+/// Without pruning, the sum of the weights is the number of visits, and better moves weigh more: what is passed on is
+/// no worse than the mean.
 #[test]
 fn what_is_passed_on_is_no_worse_than_the_mean() {
     fn holds(seed: u64) -> bool {
@@ -58,7 +58,7 @@ fn what_is_passed_on_is_no_worse_than_the_mean() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
 }
 
-/// A move that nobody has visited is held against the node's own evaluation while little of the policy was visited.
+/// The value of a move without a visit follows the node's own evaluation while little of the policy was visited.
 #[test]
 fn a_disappointment_lets_others_be_tried() {
     let visited = |power: f32| {
@@ -87,7 +87,7 @@ fn the_roots_priors_sum_to_what_is_said() {
     });
 }
 
-/// Two moves as good as each other, after each of which the game is drawn. What a visit weighs is said of each.
+/// A game with two equally good moves, after each of which it is drawn; the numbers are what a visit of each weighs.
 struct TwoDraws([f32; 2]);
 
 impl Evaluator for TwoDraws {
@@ -112,7 +112,8 @@ impl Evaluator for TwoDraws {
     }
 }
 
-/// PUCT gives moves with the same value and prior visits that weigh the same. A cycle that is said to be long is none.
+/// Moves with the same value and prior get visits of the same weight in sum from PUCT. The weight is not taken for the
+/// length of a cycle.
 #[test]
 fn exploration_goes_by_what_visits_weigh() {
     let visits = |explored, weights| {

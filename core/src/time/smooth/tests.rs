@@ -1,4 +1,4 @@
-//! Against the reference, and properties.
+//! Compares with the reference, and tests properties.
 
 use super::*;
 use crate::time::{MleLegacy, MovesLeftEstimator};
@@ -8,18 +8,19 @@ fn clock(base_ms: f64, increment_ms: f64, ply: u32) -> Clock {
     Clock { base_ms, increment_ms, ply, ..Clock::default() }
 }
 
-/// Within 0.1% of the reference, and 0 where the reference is 0.
+/// Checks that `got` is within 0.1% of the reference, and 0 if the reference is 0.
 #[track_caller]
 fn assert_near(name: &str, got: f64, expected: f64) {
     assert!((got - expected).abs() <= expected.abs() * 1e-3, "{name}: {got}, expected {expected}");
 }
 
-/// The parameters that make `budget_ms` the seed document's budget.
+/// The parameters with which `budget_ms` is the budget of the seed document.
 fn without_our_own(params: SmoothParams) -> SmoothParams {
     SmoothParams { min_move_budget: 0.0, reserve: 0.0, ..params }
 }
 
-/// A row: base, increment, ply, reused nodes; changed parameters; moves left, total, new, target ms, budget ms.
+/// A row: base, increment, ply, reused nodes; what changes in the parameters; moves left, total, new, target ms, budget
+/// ms.
 type Row = ([u32; 4], fn(&mut SmoothParams), [f64; 5]);
 
 /// Vectors S1 to S15 of the spec "stoppers and time" §4.
@@ -109,7 +110,7 @@ fn without_additions_the_seed_plays_the_whole_game() {
     };
     assert!(additions_off.is_plain() && !SmoothParams::default().is_plain());
     let (mut smooth, mut base_ms) = (Smooth::new(additions_off).unwrap(), 180_000.0);
-    // What the clock loses otherwise, a search that was held up, and one that was short, change nothing of it.
+    // Other losses of the clock, a search that was held up, and one that was short do not change the seed's budget.
     for (turn, (share_used, new_nodes)) in
         [(0.9, 60_000), (0.3, 90_000), (1.9, 40), (0.05, 900), (1.0, 70_000)].into_iter().enumerate()
     {
@@ -127,7 +128,7 @@ fn without_additions_the_seed_plays_the_whole_game() {
         smooth.on_move_end(used_ms, new_nodes);
         base_ms += 2000.0 - used_ms;
     }
-    // But for the latest moment to stop.
+    // Only the latest moment to stop does.
     let late = Clock { spare_ms: 500.0, stall_ms: 300.0, ..clock(400.0, 0.0, 100) };
     let budget = smooth.budget(&late, 0);
     assert!(budget.budget_ms <= late.deadline_ms().max(400.0 * crate::time::LAST_RESORT), "{budget:?}");
@@ -139,7 +140,7 @@ fn the_guesses_keep_to_their_limits() {
     for _ in 0..50 {
         smooth.on_move_start(&clock(60000.0, 0.0, 0), 1_000_000);
         smooth.on_move_end(1.0, 10);
-        // Long after the budget: the update has all the weight.
+        // The move ended long after the budget: the update has all the weight.
         smooth.on_move_start(&clock(60000.0, 0.0, 0), 1_000_000);
         smooth.on_move_end(30000.0, 10);
     }
@@ -154,14 +155,14 @@ fn the_guesses_keep_to_their_limits() {
 #[test]
 fn the_speed_does_not_depend_on_how_often_it_is_reported() {
     let (mut once, mut often) = (Smooth::default(), Smooth::default());
-    // With time for it: a search that is held up teaches no speed.
+    // The clock leaves time for it: a search that is held up teaches no speed.
     let clock = clock(600_000.0, 0.0, 0);
     once.on_move_start(&clock, 0);
     often.on_move_start(&clock, 0);
     once.on_move_end(8000.0, 32000);
     for step in 1..=80 {
         often.on_progress(f64::from(step) * 100.0, step as u64 * 400);
-        // The same moment again, and an earlier one: nothing to learn.
+        // Reports of the same moment and of an earlier one teach nothing.
         often.on_progress(f64::from(step) * 100.0, step as u64 * 400 + 50);
         often.on_progress(f64::from(step) * 90.0 - 50.0, 0);
     }
@@ -189,7 +190,7 @@ fn overhead_leaves_the_clock_first() {
     let without = Smooth::default().budget(&clock(60000.0, 0.0, 80), 0);
     assert_eq!(with, without);
     let nothing = Smooth::default().budget(&Clock { overhead_ms: 200.0, ..clock(150.0, 5000.0, 80) }, 0);
-    // A thousandth of the clock, against an overhead that is a guess.
+    // A thousandth of the clock is left, since the overhead is a guess.
     assert_eq!((nothing.budget_seed_ms, nothing.floor_ms), (0.0, 0.15));
 }
 
@@ -200,7 +201,7 @@ fn what_the_gui_sends_becomes_finite_numbers() {
         assert_eq!(numbers(clock(odd, odd, 0)), numbers(clock(0.0, 0.0, 0)), "{odd}");
     }
     assert!(numbers(clock(f64::INFINITY, f64::INFINITY, 0)).iter().all(|number| number.is_finite()));
-    // An estimate below one move: a move is being made.
+    // The estimate is below one move, but one move is being made.
     let moves_left = MovesLeftEstimator::by_number(MleLegacy { midpoint: 50.0, steepness: 100.0 });
     let abrupt = Smooth::new(SmoothParams { moves_left, ..SmoothParams::default() }).unwrap();
     assert_eq!(abrupt.budget(&clock(1000.0, 0.0, 100), 0).seed.moves_left, 1.0);
@@ -208,19 +209,19 @@ fn what_the_gui_sends_becomes_finite_numbers() {
 
 #[test]
 fn a_move_that_says_nothing_teaches_nothing() {
-    // No time at all: neither a use of the budget, nor an age counted in average moves.
+    // No time at all passes: it is neither a use of the budget, nor an age that could be counted in average moves.
     let mut smooth = Smooth::default();
     smooth.on_move_start(&clock(0.0, 0.0, 0), 0);
     smooth.on_move_end(100.0, 1000);
     smooth.on_move_start(&clock(0.0, 0.0, 2), 0);
     assert_eq!((smooth.timeuse(), smooth.tree_reuse()), (0.7, 0.5));
-    // A tree that stayed empty.
+    // The tree stays empty.
     let mut smooth = Smooth::default();
     smooth.on_move_start(&clock(60000.0, 0.0, 0), 0);
     smooth.on_move_end(1000.0, 0);
     smooth.on_move_start(&clock(60000.0, 0.0, 2), 500);
     assert_eq!(smooth.tree_reuse(), 0.5);
-    // A move that was never started.
+    // The move was never started.
     let mut smooth = Smooth::default();
     smooth.on_progress(1000.0, 50);
     smooth.on_move_end(1000.0, 50);
@@ -250,7 +251,7 @@ fn parameters_out_of_range_are_named() {
 
 #[test]
 fn a_floor_under_a_budget_of_nothing() {
-    // The seventh row: the tree already holds more than the target.
+    // As in the seventh row, the tree already holds more than the target.
     let params = SmoothParams { init_nps: 5000.0, ..SmoothParams::default() };
     let clock = clock(10000.0, 100.0, 100);
     let budget = Smooth::new(params).unwrap().budget(&clock, 30000);
@@ -266,7 +267,7 @@ fn the_reserve_is_no_part_of_a_budget() {
     assert_eq!((budget.reserve_ms, budget.regular.base_ms), (6000.0, 54000.0));
     assert_near("budget_ms", budget.budget_ms, 0.9 * budget.budget_seed_ms);
     assert_eq!(budget.extension_ms, budget.budget_ms);
-    // The whole reserve is the most that one move may have of it, and the cap holds with it.
+    // One move may take the whole reserve at most, and the cap holds as well.
     let longer = SmoothParams { max_extension: 9.0, ..SmoothParams::default() };
     assert_eq!(Smooth::new(longer).unwrap().budget(&clock, 0).extension_ms, budget.reserve_ms);
     let late = Smooth::default().budget(&Clock { ply: 120, ..clock }, 0);
@@ -289,8 +290,8 @@ fn what_the_reserve_gave_is_no_use_of_the_budget() {
     assert_near("late", run(false), exponential_decay(0.7, 1.5, 10.0, moves));
 }
 
-/// A game of 300 s + 3 s whose moves take 70% of their budgets, the eleventh `stall_ms` more; the manager then, the
-/// clock, and the nodes in the tree. `reports` are made while it stalls.
+/// Plays a game of 300 s + 3 s in which moves take 70% of their budgets, the eleventh `stall_ms` more, during which
+/// `reports` reports are made. Returns the manager after that, the clock, and the number of nodes in the tree.
 fn after_a_stall(stall_ms: f64, reports: u32) -> (Smooth, Clock, u64) {
     let (mut smooth, mut nodes) = (Smooth::default(), 0);
     let mut clock = Clock { overhead_ms: 50.0, stall_ms: STALL_MS, ..clock(300_000.0, 3000.0, 20) };
@@ -317,18 +318,18 @@ fn a_stall_is_no_reason_to_hurry() {
         let (stalled, ..) = after_a_stall(stall_ms, reports);
         assert_near("nps", stalled.nps(), 20_000.0);
         assert!(stalled.known.regular_timeuse < 0.75, "{stall_ms} ms: {:?}", stalled.known);
-        // The pace takes it for three average moves, and there is less time now.
+        // The pace counts the move as three average ones, and there is less time now.
         let part = budget_ms(&stalled) / budget_ms(&plain);
         assert!((0.5..1.0).contains(&part), "{stall_ms} ms: {part}, {:?}", stalled.known);
-        // The seed document's time use has no bound above.
+        // The seed document's time use has no upper bound.
         assert!(stalled.timeuse() > plain.timeuse());
     }
 }
 
 #[test]
 fn what_takes_long_every_time_is_no_stall() {
-    // A batch of four seconds is taken for a stall the first time only, and a quarter of the first guess for the speed
-    // then.
+    // A batch of four seconds, at a quarter of the speed that is guessed at first, is taken for a stall only the first
+    // time.
     let mut smooth = Smooth::default();
     for stall_ms in [0.0, 4_000.0] {
         let budget_ms = smooth.on_move_start(&Clock { stall_ms, ..clock(60_000.0, 0.0, 0) }, 0).budget_ms;
@@ -351,7 +352,8 @@ fn a_stall_is_kept_from_the_last_moments() {
         Smooth::default().budget(&clock, 0)
     };
     assert_eq!((budget(0.0).budget_ms, budget(300.0).budget_ms), (120.0, 75.0));
-    // A clock that can just afford it: not more than half of the overhead, the least that counts.
+    // A clock that can just afford the stall, and one that can't: not more than half of the overhead, for which the
+    // least that counts is taken.
     assert_eq!((budget(389.0).budget_ms, budget(1000.0).budget_ms), (5.0, 5.0));
     assert_eq!(budget(1000.0).budget_seed_ms, 120.0);
 }
@@ -367,7 +369,7 @@ fn the_pace_makes_up_for_moves_that_took_less() {
     };
     assert_eq!((after(1.0), after(0.0)), (1.0, libm::exp2(0.2)));
     assert_near("twice", after(2.0), libm::exp2(-0.2));
-    // A move that took the reserve, or that stalled, is no pace.
+    // A move that took the reserve, or that stalled, counts as no more than three average ones.
     assert_eq!(after(3.0), after(9.0));
     let mut smooth = Smooth::default();
     for _ in 0..20 {
@@ -377,7 +379,7 @@ fn the_pace_makes_up_for_moves_that_took_less() {
     assert_eq!(smooth.known.pace, MOST_PACE);
     let budget = smooth.budget(&clock, 0);
     assert_eq!(budget.budget_ms, (2.0 * budget.regular.uncapped_ms).min(budget.ceiling_ms));
-    // The seed's budget knows none.
+    // The seed's budget has no pace.
     assert_eq!(budget.budget_seed_ms, budget.seed.uncapped_ms.min(budget.cap_ms));
 }
 
@@ -389,7 +391,7 @@ fn what_moves_cost_is_no_time_to_think() {
     let left = 0.9 * 60000.0 - 1000.0;
     assert_near("regular_avg_move_ms", budget.regular.avg_move_ms, left / 51.5 - 50.0);
     assert_eq!(budget.seed, Smooth::default().budget(&clock, 0).seed);
-    // Moves that cost more than there is leave the least.
+    // If moves cost more than there is, the least budget is left.
     let hopeless = Smooth::default().budget(&Clock { move_cost_ms: 5000.0, ..clock }, 0);
     assert_eq!((hopeless.regular.avg_move_ms, hopeless.budget_ms), (0.0, 60.0));
 }
@@ -414,7 +416,8 @@ fn names_and_numbers_agree() {
 }
 
 quickcheck! {
-    /// Whatever the GUI sends and however the search behaved: a number, not below the floor, not above the clock.
+    /// Whatever the GUI sends and however the search behaves, the budget is a number, not below the floor, not above
+    /// the clock.
     fn a_budget_fits_the_clock(moves: std::vec::Vec<(f64, f64, u32, Option<u32>, u64, f64)>) -> TestResult {
         let mut smooth = Smooth::default();
         for (base_ms, increment_ms, ply, moves_to_go, nodes, used_ms) in moves {
