@@ -1,5 +1,5 @@
-//! `oncilla analysis` with networks of Go, through the real binary: what the protocol promises, with a small network
-//! that is always at hand, and recorded conversations with KataGo where they are.
+//! `oncilla analysis` with networks of Go, through the real binary: tests what the protocol promises, with a small
+//! network that is always at hand, and compares with recorded conversations with KataGo if they are at hand.
 
 mod common;
 mod driver;
@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-/// The program with a small network on the host.
+/// The words that start the program with a small network on the host.
 fn words(version: u32, args: &[&str]) -> Vec<String> {
     words_of(&format!("tiny-v{version}"), args)
 }
 
-/// The same with one for human play.
+/// Like [`words`], with a network for human play.
 fn human(args: &[&str]) -> Vec<String> {
     words_of("tiny-human", &[&["--parallel=1", "--threads=1"], args].concat())
 }
@@ -26,7 +26,7 @@ fn words_of(network: &str, args: &[&str]) -> Vec<String> {
     own.into_iter().chain(args.iter().map(|arg| arg.to_string())).collect()
 }
 
-/// What is said to these lines.
+/// What the program answers to the lines of `input`.
 fn heard(words: &[String], input: &str) -> Vec<Value> {
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -42,7 +42,7 @@ fn answers(args: &[&str], queries: &[Value]) -> Vec<Value> {
     heard(&words(8, &[&["--parallel=1", "--threads=1"], args].concat()), &lines(queries))
 }
 
-/// A query with what all need.
+/// A query with `fields`, and with the fields that every query needs.
 fn query(fields: Value) -> Value {
     let mut query =
         json!({ "id": "a", "boardXSize": 9, "boardYSize": 9, "rules": "chinese", "moves": [], "maxVisits": 40 });
@@ -50,14 +50,14 @@ fn query(fields: Value) -> Value {
     query
 }
 
-/// The only answer.
+/// The only answer to a query with `fields`.
 fn one(fields: Value) -> Value {
     let all = answers(&[], &[query(fields)]);
     assert_eq!(all.len(), 1, "{all:#?}");
     all[0].clone()
 }
 
-/// The answers to as many queries, in their order.
+/// The answer to each of `queries`, in their order.
 fn each(queries: &[Value]) -> Vec<Value> {
     let numbered: Vec<Value> = queries
         .iter()
@@ -94,13 +94,13 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
 }
 
-/// The point of a vertex as column and row from the top; `None` for a pass.
+/// The point of a vertex as column, and row from the top; `None` for a pass.
 fn point(vertex: &str, rows: usize) -> Option<(usize, usize)> {
     let column = "ABCDEFGHJKLMNOPQRST".find(vertex.chars().next()?)?;
     Some((column, rows - vertex[1..].parse::<usize>().ok()?))
 }
 
-/// What every answer keeps to.
+/// Checks what must hold for every answer.
 fn check(answer: &Value) {
     let root = &answer["rootInfo"];
     let own = infos(answer).iter().filter(|info| info["isSymmetryOf"].is_null());
@@ -267,8 +267,8 @@ fn boards_and_rules_of_all_kinds_are_searched() {
     }
 }
 
-/// Under superko the moves of a position depend on how it came about: what lines that come together have in common goes
-/// on.
+/// Under superko, the legal moves depend on how a position came about: where lines come together, the search goes on
+/// with the moves that they have in common.
 #[test]
 fn superko_on_the_smallest_boards_ends() {
     for rules in ["tromp-taylor", "aga", "goe", "chinese"] {
@@ -329,7 +329,7 @@ fn moves_are_left_out_to_their_depth() {
         let replies = info["pv"].as_array().unwrap().iter().skip(1).step_by(2);
         assert!(replies.into_iter().all(|mv| mv == "D3" || mv == "E3"), "{info}");
     }
-    // Nothing is left to search: there is the network's word.
+    // Nothing is left to search: what remains is the network's word.
     let none = &all[4];
     assert_eq!(infos(none).len(), 0);
     assert!((number(&none["rootInfo"], "winrate") - number(&none["rootInfo"], "rawWinrate")).abs() < 1e-6);
@@ -370,7 +370,7 @@ fn perspectives_are_the_same_numbers() {
     let both = numbers(&all[0]["ownership"]).into_iter().zip(numbers(&all[1]["ownership"]));
     assert!(both.into_iter().all(|(own, other)| (own + other).abs() < 1e-5));
     assert_eq!((&all[0]["ownershipStdev"], &all[0]["policy"]), (&all[1]["ownershipStdev"], &all[1]["policy"]));
-    // The bound is below what the mover expects, for whoever looks.
+    // The bound is below what the mover expects, whoever looks at it.
     for info in infos(&all[0]) {
         assert!(number(info, "lcb") > number(info, "winrate") && number(info, "utilityLcb") > number(info, "utility"));
     }
@@ -379,7 +379,7 @@ fn perspectives_are_the_same_numbers() {
     }
 }
 
-/// Rounding makes no visit more of any.
+/// Rounding does not make any visit weigh more.
 #[test]
 fn where_nothing_is_pruned_weights_are_visits() {
     let settings = json!({ "useNoisePruning": false, "useLcbForSelection": false });
@@ -394,7 +394,8 @@ fn where_nothing_is_pruned_weights_are_visits() {
     }
 }
 
-/// On an empty board seven of eight moves are images of another one, and say what it says, turned.
+/// On an empty board seven of eight moves are images of another one: what is said of them is what is said of that one,
+/// turned.
 #[test]
 fn images_say_what_their_original_says() {
     for (x, y) in [(9_usize, 9_usize), (7, 5)] {
@@ -412,7 +413,7 @@ fn images_say_what_their_original_says() {
                     _ => assert_eq!(value, &image[key], "{key}"),
                 }
             }
-            // Distances from the centre are kept, and one symmetry turns the whole line and the board.
+            // Distances from the centre are the same, and one symmetry turns the whole line and the board.
             let [own, turned] = [of, image].map(|info| {
                 let pv = info["pv"].as_array().unwrap().iter();
                 pv.map(|mv| point(mv.as_str().unwrap(), y)).collect::<Vec<_>>()
@@ -460,7 +461,7 @@ fn settings_of_a_query_are_its_own() {
         assert_ne!(told(0), told(at), "{at}");
     }
     assert!(number(&all[7]["rootInfo"], "visits") <= 21.0);
-    // Seen through all symmetries an empty board is the same from all sides.
+    // With the mean over all symmetries, an empty board is the same from all sides.
     let empty =
         one(json!({ "overrideSettings": { "rootNumSymmetriesToSample": 8 }, "includePolicy": true, "maxVisits": 1 }));
     let policy = numbers(&empty["policy"]);
@@ -472,7 +473,7 @@ fn settings_of_a_query_are_its_own() {
     }
 }
 
-/// What one side has the other lacks: behind a move the network is told the opposite.
+/// The advantage of one side is the disadvantage of the other: behind a move the network is told the opposite.
 #[test]
 fn an_advantage_in_playouts_belongs_to_one_side() {
     let of = |moves: Value, advantage: f64, visits: u32| {
@@ -559,7 +560,8 @@ fn warnings_go_on_and_errors_do_not() {
     assert_eq!(silent.len(), 1);
 }
 
-/// Names of the search are not said to be unused, those of nothing are, and of KataGo's search alone.
+/// Names that the search uses are not reported as unused; names of nothing are, and those that only KataGo's search
+/// has.
 #[test]
 fn names_that_are_not_used_are_told() {
     let settings =
@@ -576,7 +578,7 @@ fn names_that_are_not_used_are_told() {
     assert!(said.contains(": not used: futileVisitsThreshold, nonsense\n"), "{said}");
 }
 
-/// Its values are looked at beside the table of parameters.
+/// The values in the file are also compared with the table of parameters.
 #[test]
 fn the_example_configuration_is_used_wholly_and_changes_nothing() {
     let asked = lines(&[query(json!({ "maxVisits": 100, "includeOwnership": true, "includePolicy": true }))]);
@@ -614,8 +616,8 @@ fn actions_answer_with_themselves() {
     assert!(all[5]["error"].as_str().unwrap().contains("'terminate_all'"));
 }
 
-/// Whose play is wanted is said by the program or by a query, and each has answers of its own: with one cache for all,
-/// a query is answered as it would be alone.
+/// The program or a query says whose play is to be imitated, and answers for each are kept apart: although there is one
+/// cache for all, a query is answered as it would be alone.
 #[test]
 fn a_network_for_human_play_imitates_who_is_asked_for() {
     let fields = |profile: &str| {
@@ -633,7 +635,7 @@ fn a_network_for_human_play_imitates_who_is_asked_for() {
         assert_eq!(&alone[0], one, "{}", names[at]);
         assert!(all[..at].iter().all(|other| other["policy"] != one["policy"]), "{}", names[at]);
     }
-    // Said by the program, and unless a query says another one.
+    // The program says it, and it holds unless a query says another one.
     let silent = query(json!({ "moves": [["B", "C3"], ["W", "G7"]], "includePolicy": true }));
     let config = ["-override-config", "humanSLProfile=preaz_9d"];
     let said = heard(&human(&config), &lines(&[silent, fields("proyear_1850")]));
@@ -656,7 +658,7 @@ fn whose_play_is_wanted_is_named_as_katago_names_it() {
     assert_eq!(ask(&words(15, &[]), json!({ "humanSLProfile": "rank_10d" })), unknown);
     let unused = "Could not set settings: humanSLProfile is specified as config param but the network does not use it";
     assert_eq!(ask(&words(15, &[]), json!({ "humanSLProfile": "rank_1d" })), unused);
-    // At the start it is the program that ends.
+    // At the start, the program itself ends with an error.
     for (words, said) in [
         (human(&["-override-config", "humanSLProfile=9p"]), "Unknown human SL network profile: 9p"),
         (words(15, &["-override-config", "humanSLProfile=rank_1d"]), "humanSLProfile is specified as config param"),
@@ -675,7 +677,7 @@ fn a_network_for_human_play_says_that_it_is_one() {
     }
 }
 
-/// With a small network.
+/// Starts the program with a small network.
 fn start(args: &[&str]) -> Analysis {
     Analysis::with(&words(8, args).iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -735,7 +737,7 @@ fn reports_come_until_the_end() {
     let rest = client.finish();
     let finals = rest.iter().filter(|answer| answer["isDuringSearch"] == false).count();
     assert_eq!((finals, &rest.last().unwrap()["isDuringSearch"]), (1, &json!(false)));
-    // A time of its own ends a search, too.
+    // A time limit of the query's own ends a search, too.
     let timed = one(json!({ "maxVisits": ENDLESS, "overrideSettings": { "maxTime": 0.05 } }));
     check(&timed);
 }
@@ -781,7 +783,7 @@ fn the_input_may_end_before_the_answers() {
     assert_eq!(stdout(&output).lines().count(), 200);
 }
 
-/// What is said beside the answers.
+/// What the program writes beside the answers, to standard error.
 fn said(args: &[&str], queries: &[Value]) -> String {
     let words = words(8, args);
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), &lines(queries));
@@ -794,7 +796,7 @@ fn what_runs_a_size_is_made_once() {
     let board = |side: usize| query(json!({ "boardXSize": side, "boardYSize": side, "maxVisits": 300 }));
     let queries: Vec<Value> = (0..2).flat_map(|_| (4..10).map(board)).collect();
     let said = said(&["--threads=1", "--parallel=6"], &queries);
-    // For the largest board it is made at the start.
+    // What evaluates the largest board is made at the start.
     assert_eq!(said.lines().filter(|line| line.contains("network on ")).count(), 7, "{said}");
 }
 
@@ -844,10 +846,10 @@ const RECORDED: [&str; 11] = [
     "s22_concurrency",
 ];
 
-/// Queries that are refused here: their turns are no whole numbers of 32 bits.
+/// Queries that are refused here, because their turns are not whole numbers of 32 bits.
 const REFUSED: [&str; 4] = ["floatturns", "boolturns", "hugeturn", "prios_float"];
 
-/// The last answers by id and turn, in their order.
+/// The final answers by id and turn, in their order.
 fn finals(answers: &[Value]) -> BTreeMap<(String, u64), Vec<&Value>> {
     let mut finals: BTreeMap<_, Vec<&Value>> = BTreeMap::new();
     for answer in answers.iter().filter(|answer| answer["isDuringSearch"] == false) {
@@ -866,13 +868,13 @@ struct Agreement {
     bests: usize,
     same: usize,
     first: usize,
-    /// Moves that both have visited as often, more than once.
+    /// Moves that both searches have visited equally often, more than once; and how many of these say the same.
     moves: usize,
     equal: usize,
-    /// Points whose owner both give, and by how much they differ together.
+    /// Points for which both give an owner, and the sum of the differences.
     points: usize,
     owned_off: f64,
-    /// By how much what a visit of the root counts differs together.
+    /// The sum of the differences in what a visit of the root weighs.
     weight_off: f64,
 }
 
@@ -883,7 +885,7 @@ impl Agreement {
         if !root.is_object() || !their_root.is_object() {
             return;
         }
-        // Only KataGo's description has it: what was recorded does not say it any more.
+        // Only KataGo's description has the root's `lcb`: the recorded version does not give it any more.
         let own: Vec<&str> = keys(root).into_iter().filter(|key| *key != "lcb").collect();
         assert!(own == keys(their_root) && root["lcb"].is_f64(), "{root}, KataGo {their_root}");
         assert!((number(root, "rawWinrate") - number(their_root, "rawWinrate")).abs() <= 1e-4, "{root}");
@@ -899,7 +901,7 @@ impl Agreement {
         assert_eq!(keys(first), keys(their_first));
         assert_same_images(&ours["id"], infos(ours), infos(theirs));
         self.compare_moves(infos(ours), infos(theirs));
-        // A move and its images are one.
+        // A move and its images count as one.
         let names: Vec<&Value> = infos(theirs)
             .iter()
             .filter(|info| info["isSymmetryOf"].is_null())
@@ -914,8 +916,8 @@ impl Agreement {
 }
 
 impl Agreement {
-    /// KataGo has noise at the root, so that other moves of it get more visits. Below them nothing is left to chance:
-    /// as many visits find the same. But for positions that several moves of the root lead to.
+    /// KataGo has noise at the root, so other moves of the root get more visits. Below these nothing is left to chance:
+    /// the same number of visits finds the same, except for positions to which several moves of the root lead.
     fn compare_moves(&mut self, ours: &[Value], theirs: &[Value]) {
         for their in theirs.iter().filter(|info| info["visits"].as_u64().unwrap() > 1) {
             let is_it = |info: &&Value| info["move"] == their["move"] && info["visits"] == their["visits"];
@@ -934,11 +936,11 @@ impl Agreement {
     }
 }
 
-/// Queries by which of two mirror images one is forbidden and the other is not, or may be below the root. KataGo leaves
-/// images out all the same; here all are searched.
+/// Queries that forbid one of two mirror images and not the other, or only below the root. KataGo leaves images out all
+/// the same; here all are searched.
 const TOLD_APART: [&str; 2] = ["avoid1", "avoid_both"];
 
-/// Of mirror images the same one is searched, and stands for the others.
+/// Checks that of mirror images the same one is searched and stands for the others.
 fn assert_same_images(id: &Value, ours: &[Value], theirs: &[Value]) {
     let has_images = |infos: &[Value]| infos.iter().any(|info| info["isSymmetryOf"].is_string());
     let is_told_apart = TOLD_APART.iter().any(|told| id == told);
@@ -984,8 +986,8 @@ fn recorded_queries_are_answered_as_katago_answers_them() {
     println!("of {bests} best moves {first} are KataGo's, {same} among its first three");
     println!("of {moves} moves with as many visits, more than one, {equal} are worth the same");
     println!("of {points} points each is on average {of_point:.4} less or more one's own");
-    // Measured: 0.0052 and 0.0281 over 111 roots, where KataGo has noise; 100 or 101 and 107 of 107; 125 of 132; 0.0280 of
-    // points.
+    // Measured: 0.0052 and 0.0281 over 111 roots, where KataGo has noise; 100 or 101 and 107 of 107; 125 of 132; 0.0280
+    // of points.
     assert!(roots > 100 && mean <= 0.010 && of_visit <= 0.040, "{mean} {of_visit}");
     assert!(first * 10 >= bests * 9, "{first} of {bests}");
     assert!(bests > 100 && share >= 0.9, "{share}");

@@ -1,10 +1,10 @@
-//! `oncilla analysis` against recorded conversations with KataGo: the same requests, put into chess, get as many
-//! answers of the same kinds, about the same fields and turns. Texts and numbers are not compared, and partial reports
-//! are left out.
+//! Compares `oncilla analysis` with recorded conversations with KataGo: the same requests, put into chess, get the same
+//! number of answers of the same kinds, about the same fields and turns. Texts and numbers are not compared, and
+//! partial reports are left out.
 //!
-//! Of each kind of request at least sixty are compared. Where the recordings have fewer, the recorded ones are asked
-//! again in other words, in which KataGo's answer must be the same: the keys in another order, blanks between the
-//! tokens, another id, other moves, the position as FEN ([`in_other_words`]).
+//! At least sixty requests of each kind are compared. If the recordings have fewer, the recorded ones are asked again
+//! in other words, for which KataGo's answer must be the same: the keys in another order, blanks between the tokens,
+//! another id, other moves, the position as FEN ([`in_other_words`]).
 
 mod common;
 mod driver;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 type Object = Map<String, Value>;
 
-/// Conversations, and what each is about.
+/// The conversations, and what each is about.
 const RECORDED: [&str; 24] = [
     "s01_normal",
     "s02_analyze_turns",
@@ -44,10 +44,10 @@ const RECORDED: [&str; 24] = [
     "s22_concurrency",
 ];
 
-/// Requests of each kind that are compared, at least.
+/// The least number of requests of each kind that are compared.
 const LEAST: usize = 60;
 
-/// Where we answer otherwise: what KataGo answers, what we answer, and why.
+/// Where our answers differ: the conversation, the id, what we answer, and why.
 const OTHERWISE: [(&str, &str, &[&str], &str); 15] = [
     ("s02_analyze_turns", "emptyturns", &["error analyzeTurns"], "a client that waits for the query must hear of it"),
     ("s02_analyze_turns", "floatturns", &["error analyzeTurns"], "1.7 is not cut off to 1"),
@@ -66,7 +66,7 @@ const OTHERWISE: [(&str, &str, &[&str], &str); 15] = [
     ("s18b_invalid_utf8_garbage", "sync1", &["echo query_version"], "likewise"),
 ];
 
-/// Fields that only Go has, which get a warning each here, and who begins: a recording's is Go's.
+/// Fields that only Go has, which get a warning each here; and who begins, because that is for Go in a recording.
 const OF_GO: [&str; 11] = [
     "boardXSize",
     "boardYSize",
@@ -81,14 +81,14 @@ const OF_GO: [&str; 11] = [
     "whiteHandicapBonus",
 ];
 
-/// A game without an end, for any number of moves.
+/// A game without an end, from which any number of moves can be taken.
 const GAME: [&str; 8] = ["g1f3", "g8f6", "f3g1", "f6g8", "b1c3", "b8c6", "c3b1", "c6b8"];
 
-/// What a line of answer is, in a word or two.
+/// The kind of an answer, in a word or two; `None` for a partial report.
 fn kind(answer: &Value) -> Option<String> {
     let field = answer["field"].as_str();
     if answer["error"].is_string() {
-        // KataGo does not say which field an unknown action is in.
+        // KataGo does not say in which field an unknown action is.
         return Some(format!("error {}", field.filter(|field| *field != "action").unwrap_or("")));
     }
     if answer["warning"].is_string() {
@@ -101,7 +101,7 @@ fn kind(answer: &Value) -> Option<String> {
     (!is_partial).then(|| format!("final {}", answer["turnNumber"]))
 }
 
-/// The kinds of all answers to each id; under the empty name those to what had no id that KataGo could read.
+/// The kinds of all answers to each id; under the empty name those to requests without an id that KataGo could read.
 fn by_id(answers: impl Iterator<Item = Value>) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for answer in answers {
@@ -114,7 +114,7 @@ fn by_id(answers: impl Iterator<Item = Value>) -> BTreeMap<String, Vec<String>> 
     all
 }
 
-/// A recorded request in chess. `None` if it is about Go.
+/// A recorded request put into chess; `None` if it is about Go alone.
 fn in_chess(line: &str, refused: Option<&Value>) -> Option<String> {
     let Ok(Value::Object(mut request)) = serde_json::from_str::<Value>(line) else { return Some(line.to_string()) };
     if request.get("action").is_some_and(Value::is_string) || !request.get("id").is_some_and(Value::is_string) {
@@ -135,7 +135,7 @@ fn in_chess(line: &str, refused: Option<&Value>) -> Option<String> {
     Some(Value::Object(request).to_string())
 }
 
-/// Moves of chess for moves of Go, but for what is no move in Go either.
+/// Puts moves of chess in place of moves of Go, except for what is no move in Go either.
 fn put_moves(request: &mut Object, error: &str) {
     let illegal = error.strip_prefix("Illegal move ").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
     let Some(list) = request.get_mut("moves").and_then(Value::as_array_mut) else { return };
@@ -153,7 +153,7 @@ fn put_moves(request: &mut Object, error: &str) {
     }
 }
 
-/// Which moves to avoid: other moves, but for what is no move in Go either.
+/// Puts other moves into the lists of moves to avoid or allow, except for what is no move in Go either.
 fn put_rules(request: &mut Object, error: &str) {
     for field in ["avoidMoves", "allowMoves"] {
         for rule in request.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -167,7 +167,7 @@ fn put_rules(request: &mut Object, error: &str) {
     }
 }
 
-/// Our options for KataGo's. `None` where it is about a setting that there is no counterpart of.
+/// Puts our options in place of KataGo's; `None` if the request is about a setting that has no counterpart.
 fn put_settings(request: &mut Object) -> Option<()> {
     let Some(settings) = request.get_mut("overrideSettings").and_then(Value::as_object_mut) else { return Some(()) };
     let ours = |name: &str| match name {
@@ -190,7 +190,7 @@ fn put_settings(request: &mut Object) -> Option<()> {
     Some(())
 }
 
-/// A request that was recorded, in chess, and the kinds of its answers.
+/// A recorded request, put into chess, and the kinds of its answers.
 #[derive(Clone)]
 struct Asked {
     id: Option<String>,
@@ -221,7 +221,7 @@ impl Asked {
     }
 }
 
-/// The bytes of a recorded line, in chess where they are about Go; `None` where they can't be.
+/// The id and the bytes of a recorded line, put into chess if it is about Go; `None` if that can't be done.
 fn sent(row: &Value, refused: impl Fn(&str) -> Option<Value>) -> Option<(Option<String>, Vec<u8>)> {
     let id = |line: &str| Some(serde_json::from_str::<Value>(line).ok()?["id"].as_str()?.to_string());
     if let Some(hex) = row["hex"].as_str() {
@@ -237,14 +237,14 @@ fn sent(row: &Value, refused: impl Fn(&str) -> Option<Value>) -> Option<(Option<
         }
         return Some((id(&line), line.into_bytes()));
     }
-    // One that was cut off in the recording is about Go.
+    // A line that was cut off in the recording is about Go.
     let line = row["line"].as_str()?;
     let id = id(line);
     let error = id.as_deref().and_then(refused);
     Some((id, in_chess(line, error.as_ref())?.into_bytes()))
 }
 
-/// An answer; of those that were cut off, what is left.
+/// A recorded answer; if it was cut off, what is left of it.
 fn answered(row: &Value) -> Option<Value> {
     let Some(head) = row["cut"]["head"].as_str() else { return serde_json::from_str(row["line"].as_str()?).ok() };
     Some(match head.starts_with("{\"error\"") {
@@ -253,7 +253,7 @@ fn answered(row: &Value) -> Option<Value> {
     })
 }
 
-/// The answers to a conversation, by id.
+/// The kinds of the answers to a conversation, by id.
 fn ask(input: &[u8], args: &[&str]) -> BTreeMap<String, Vec<String>> {
     let args = [&["analysis", "--backend=random", "--parallel=2", "--max-visits=50", "--line-mb=32"], args].concat();
     let output = run_bytes(&args, input);
@@ -271,7 +271,7 @@ fn compare(name: &str, ours: &BTreeMap<String, Vec<String>>, theirs: &BTreeMap<S
     lines
 }
 
-/// Plays a recorded conversation: the requests in it, and where we answer otherwise than we should.
+/// Plays a recorded conversation. Returns the requests in it, and where our answers differ although they should not.
 fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
     let outputs = || rows.iter().filter(|row| row["dir"] == "out").filter_map(answered);
     let mut theirs = by_id(outputs());
@@ -299,7 +299,7 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
     let mut args = Vec::new();
     if name.contains("quit_without_waiting") {
         args.push("-quit-without-waiting");
-        // Whether a search has ended before the input is chance.
+        // Whether a search has ended before the input is a matter of chance.
         theirs.retain(|_, kinds| !kinds.iter().any(|kind| kind.starts_with("final")));
     }
     if name == "s14b_warnings_off" {
@@ -313,7 +313,7 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
         let named = asked.id.as_ref().and_then(|id| theirs.get(id)).cloned();
         asked.answers = named.unwrap_or_else(|| vec!["error ".to_string()]);
     }
-    // Of two requests with one id nobody knows which answers are whose.
+    // If two requests have one id, it is not known which answers belong to which.
     let is_alone = |asked: &Asked| {
         asked.id.as_ref().is_some_and(|id| !id.is_empty())
             && all.iter().filter(|other| other.id == asked.id).count() == 1
@@ -322,8 +322,8 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
     (singles, compare(name, &ours, &theirs))
 }
 
-/// The same request in other words, of which there are many, with the id `id`. Lines that are no JSON get blanks around
-/// them.
+/// The request in one of many other forms, chosen by `number`, with the id `id`. Lines that are not JSON get blanks
+/// around them.
 fn in_other_words(asked: &Asked, number: usize, id: &str) -> Vec<u8> {
     let Ok(Value::Object(mut request)) = serde_json::from_slice::<Value>(&asked.line) else {
         return [b" ".repeat(number % 7), asked.line.clone(), b"\t".repeat(number % 5)].concat();
@@ -369,7 +369,7 @@ fn recorded_conversations() {
     let (mut input, mut theirs) = (Vec::new(), BTreeMap::<String, Vec<String>>::new());
     for (kind, recorded) in &mut by_kind {
         let of_kind = recorded.len();
-        // One of the recorded lines is two, and blank ones have no answer.
+        // One of the recorded lines is in fact two, and blank ones have no answer.
         let is_line = |line: &[u8]| !line.contains(&b'\n') && !line.trim_ascii().is_empty();
         recorded.retain(|asked| asked.line.len() < 10_000 && is_line(&asked.line));
         let missing = LEAST.saturating_sub(of_kind);

@@ -1,5 +1,5 @@
-//! `oncilla analysis` with ten thousand queries that wait, a thousand of them broken, and terminates in between, in
-//! little memory: nothing is lost and nothing is doubled.
+//! `oncilla analysis` in little memory, with ten thousand queries that wait, a thousand of them broken, and terminates
+//! in between: nothing is lost and nothing comes twice.
 
 #![cfg(unix)]
 
@@ -15,19 +15,19 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-/// Requests that are sent.
+/// How many requests are sent.
 const REQUESTS: usize = 10_000;
 
-/// One in so many is broken.
+/// One request in this many is broken.
 const BROKEN: usize = 10;
 
-/// One in so many would never end by itself.
+/// One request in this many would never end by itself.
 const ENDLESS: usize = 100;
 
-/// Bytes of writable memory that the process may have, in KiB: what `ulimit -d` takes.
+/// How much writable memory the process may have, in KiB, as `ulimit -d` takes it.
 const MEMORY_KIB: u64 = 300_000;
 
-/// Queries that are sent at once, far more than the queue takes.
+/// How many queries are sent at once, far more than the queue takes.
 const MANY: usize = 20_000;
 
 /// A game without an end.
@@ -37,7 +37,7 @@ const GAME: [&str; 8] = ["g1f3", "g8f6", "f3g1", "f6g8", "b1c3", "b8c6", "c3b1",
 #[derive(Default)]
 struct Conversation {
     input: Vec<u8>,
-    /// How many lines of each kind: a final line of an id and a turn, an error of an id, an echo of an id.
+    /// How many lines of each kind are expected: a final line of an id and a turn, an error of an id, an echo of an id.
     expected: HashMap<String, usize>,
 }
 
@@ -124,7 +124,7 @@ fn conversation() -> Conversation {
     all
 }
 
-/// The kind of a line, as [`Conversation::expected`] counts them.
+/// The kind of a line, as [`Conversation::expected`] counts it.
 fn kind(answer: &Value) -> String {
     let id = answer["id"].as_str();
     match (answer["error"].is_string(), answer["action"].is_string(), id) {
@@ -136,7 +136,7 @@ fn kind(answer: &Value) -> String {
     }
 }
 
-/// The engine with so much writable memory at most.
+/// Starts the engine with at most `memory_kib` KiB of writable memory.
 fn start_within(memory_kib: u64, args: &[&str]) -> Child {
     Command::new("sh")
         .args(["-c", &format!("ulimit -d {memory_kib} && exec \"$@\""), "sh"])
@@ -149,7 +149,7 @@ fn start_within(memory_kib: u64, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// An emulator has memory of its own.
+/// Whether the limit can't be set: an emulator has memory of its own.
 fn is_out_of_reach() -> bool {
     let is_emulated = program::is_emulated();
     if is_emulated {
@@ -191,12 +191,12 @@ fn ten_thousand_queries_a_thousand_of_them_broken() {
     let errors: usize = found.iter().filter(|(kind, _)| kind.starts_with("error")).map(|(_, count)| count).sum();
     assert_eq!(errors, REQUESTS / BROKEN);
     assert!(empty > 0, "some were ended before they were searched");
-    // Where the system says.
+    // On systems that say how much was used.
     assert!(resident < MEMORY_KIB << 10, "{resident} bytes");
     say(&format!("{} lines, {empty} without results, {} MiB", found.values().sum::<usize>(), resident >> 20));
 }
 
-/// However many wait: the queue is bounded, and whoever sends more waits too.
+/// However many queries wait, the queue is bounded, and a client that sends more has to wait, too.
 #[test]
 fn any_number_of_queries_needs_no_more_memory_than_the_queue_has() {
     if is_out_of_reach() {

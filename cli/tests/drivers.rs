@@ -1,4 +1,4 @@
-//! OpenCL drivers that end whoever asks them for their devices, or never answer.
+//! OpenCL drivers that end a process that asks for their devices, or that never answer.
 #![cfg(all(unix, not(target_os = "macos")))]
 
 mod driver;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 const LIBRARY: &str = "ONCILLA_OPENCL_LIBRARY";
 
-/// A library that ends its process with the first call.
+/// A library that ends its process in the first call.
 const ABORTING: &str =
     "#[unsafe(no_mangle)]\npub extern \"C\" fn clGetPlatformIDs() -> i32 { std::process::abort() }\n";
 
@@ -64,7 +64,7 @@ fn a_driver_that_aborts_ends_no_game() {
     assert!(stderr(&listed).starts_with(&format!("oncilla: {ended}")), "{}", stderr(&listed));
 }
 
-/// A pipe that nobody writes to: whoever opens it waits.
+/// A pipe into which nothing writes: opening it waits for ever.
 #[test]
 fn a_driver_that_does_not_answer_ends_no_game() {
     if driver::program::is_emulated() {

@@ -1,4 +1,4 @@
-//! What several test programs need.
+//! What several test programs share.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -11,14 +11,14 @@ pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
 }
 
-/// The reference data, where they are at hand; a line says so where they are not.
+/// The reference data, if they are at hand; if not, a line says so.
 pub fn shared() -> Option<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
     if shared.is_dir() {
         return Some(shared);
     }
     assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", shared.display());
-    // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+    // Not `eprintln!`: the test runner does not show that if a test passes.
     let _ = std::io::Write::write_all(
         &mut std::io::stderr(),
         format!("skipped: {} is not here\n", shared.display()).as_bytes(),
@@ -26,23 +26,23 @@ pub fn shared() -> Option<PathBuf> {
     None
 }
 
-/// A file of JSON lines.
+/// The rows of a file of JSON lines.
 pub fn json_lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
 }
 
-/// A text of a row.
+/// The text named `key` in a row.
 pub fn text<'a>(row: &'a Value, key: &str) -> &'a str {
     row[key].as_str().unwrap_or_else(|| panic!("{key} in {row}"))
 }
 
-/// A list of texts of a row; none where it has none.
+/// The list of texts named `key` in a row; empty if the row has none.
 pub fn words<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
     row[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The position of a row, or why we can't reach it.
+/// The position of a row, or why it can't be reached.
 pub fn position(row: &Value) -> Result<History, String> {
     let mut history = History::from_fen(text(row, "fen")).map_err(|e| e.to_string())?;
     for word in words(row, "moves") {

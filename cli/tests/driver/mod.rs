@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Longer than any answer takes on a busy machine, emulated or not. A test that waits this long has failed.
+/// Longer than any answer takes on a busy machine, emulated or not. A test that has waited this long fails.
 pub fn patience() -> Duration {
     Duration::from_secs(if program::is_emulated() { 1200 } else { 60 })
 }
@@ -20,31 +20,32 @@ pub fn patience() -> Duration {
 /// Long enough to notice an answer that should not come.
 pub const A_WHILE: Duration = Duration::from_millis(200);
 
-/// No tuning that somebody has kept decides what is tested, and what is compiled for a test is there for the next one.
+/// A cache of the tests' own, so that no tuning that a user has kept decides what is tested; programs that were
+/// compiled for one test are there for the next.
 pub const OWN_CACHE: &str = concat!("--cache-dir=", env!("CARGO_TARGET_TMPDIR"), "/programs");
 
-/// A folder of a test's own, which goes with it.
+/// A folder of a test's own, which is removed with it.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    /// One that is there.
+    /// Makes the folder.
     pub fn new(name: &str) -> Self {
         let folder = Self::absent(name);
         std::fs::create_dir_all(&folder.0).expect("a folder");
         folder
     }
 
-    /// One that whoever writes into it has to make.
+    /// The folder's path; what writes into it has to make the folder.
     pub fn absent(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("oncilla-{name}-{}", std::process::id())))
     }
 
-    /// The path of a file in it.
+    /// The path of a file in the folder.
     pub fn file(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
 
-    /// The content of a file in it.
+    /// The content of a file in the folder.
     pub fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.0.join(name)).expect("a file with text")
     }
@@ -60,24 +61,24 @@ impl Drop for Folder {
 pub struct Engine {
     process: Child,
     lines: Receiver<String>,
-    /// Every line so far.
+    /// Every line that was heard so far.
     pub heard: Vec<String>,
 }
 
 impl Engine {
-    /// Starts one that needs no network.
+    /// Starts an engine that needs no network.
     pub fn start() -> Self {
         Self::with(&["--backend=random"])
     }
 
-    /// Starts one with these arguments.
+    /// Starts an engine with these arguments.
     pub fn with(args: &[&str]) -> Self {
         let mut command = binary();
         command.args(args);
         Self::of(command)
     }
 
-    /// Starts one by a command.
+    /// Starts an engine by a command.
     pub fn of(mut command: Command) -> Self {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary starts");
         let stdout = BufReader::new(process.stdout.take().expect("stdout is piped"));
@@ -86,7 +87,7 @@ impl Engine {
         Self { process, lines, heard: Vec::new() }
     }
 
-    /// The process.
+    /// The process's id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
@@ -96,13 +97,13 @@ impl Engine {
         self.say_bytes(format!("{line}\n").as_bytes());
     }
 
-    /// Sends anything.
+    /// Sends any bytes.
     pub fn say_bytes(&mut self, bytes: &[u8]) {
         let stdin = self.process.stdin.as_mut().expect("stdin is open");
         stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("the engine reads");
     }
 
-    /// The lines up to the first that starts with `start`, that one included.
+    /// Waits for the first line that starts with `start`. Returns the lines up to that one, which is included.
     pub fn until(&mut self, start: &str) -> Vec<String> {
         let from = self.heard.len();
         let deadline = Instant::now() + patience();
@@ -118,19 +119,19 @@ impl Engine {
         }
     }
 
-    /// Sends a line and waits for another.
+    /// Sends a line, and waits for one that starts with `answer`.
     pub fn ask(&mut self, line: &str, answer: &str) -> Vec<String> {
         self.say(line);
         self.until(answer)
     }
 
-    /// The best move of a `go`.
+    /// Sends a `go`. Returns the best move.
     pub fn best_move(&mut self, go: &str) -> String {
         let lines = self.ask(go, "bestmove");
         lines.last().and_then(|line| line.split(' ').nth(1)).expect("a best move").to_string()
     }
 
-    /// The lines that come within a while.
+    /// The lines that come within [`A_WHILE`].
     pub fn overhear(&mut self) -> Vec<String> {
         let from = self.heard.len();
         let deadline = Instant::now() + A_WHILE;
@@ -142,7 +143,7 @@ impl Engine {
         }
     }
 
-    /// Closes the input and waits for the end: the exit status and all lines that were still to come.
+    /// Closes the input and waits for the end. Returns the exit status and all lines that were still to come.
     pub fn finish(mut self) -> (ExitStatus, Vec<String>) {
         drop(self.process.stdin.take());
         let mut rest = Vec::new();
@@ -159,23 +160,23 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Says something to a person, past the test runner, which keeps `eprintln!` to itself where a test passes.
+/// Says something to a person, past the test runner, which does not show `eprintln!` if a test passes.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// The binary.
+/// The command that starts the binary.
 pub fn binary() -> Command {
     program::command()
 }
 
-/// Starts the binary: whoever calls sees to its input and its outputs.
+/// Starts the binary; the caller takes care of its input and its outputs.
 pub fn spawn(args: &[&str]) -> (Child, ChildStdin) {
     let mut process = binary()
         .args(args)
@@ -188,16 +189,17 @@ pub fn spawn(args: &[&str]) -> (Child, ChildStdin) {
     (process, stdin)
 }
 
-/// Runs the binary to its end.
+/// Runs the binary to its end, with `input` on standard input.
 pub fn run(args: &[&str], input: &str) -> Output {
     run_bytes(args, input.as_bytes())
 }
 
-/// The same with any bytes.
+/// Like [`run`], with any bytes.
 pub fn run_bytes(args: &[&str], input: &[u8]) -> Output {
     let (process, mut stdin) = spawn(args);
     let input = input.to_vec();
-    // In a thread of its own: the other pipe may fill up meanwhile. A command that reads nothing closes this one.
+    // Written by a thread of its own, because the output pipe may fill up meanwhile. A command that reads nothing
+    // closes the input pipe.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = process.wait_with_output().expect("output");
     writer.join().expect("the writer ends");
@@ -221,7 +223,7 @@ pub const ENDLESS: u64 = 1 << 50;
 pub struct Analysis(pub Engine);
 
 impl Analysis {
-    /// Starts one with these arguments.
+    /// Starts an analysis engine with these arguments.
     pub fn with(args: &[&str]) -> Self {
         Self(Engine::with(args))
     }
