@@ -1,8 +1,7 @@
-//! What is fuzzed, and what must hold whatever comes: nothing panics, a refusal says where it is and is short, and what
-//! is accepted means the same when it is written out and read again.
+//! What is fuzzed, and what must hold for every input: nothing panics, a refusal says where it is and is short, and
+//! what is accepted means the same after it is written out and read again.
 //!
-//! The same functions run over the kept corpus, and over mutations of it, with every `cargo test`
-//! (`cli/tests/fuzz.rs`).
+//! With every `cargo test`, the same functions run over the kept corpus and over mutations of it (`cli/tests/fuzz.rs`).
 
 pub mod targets;
 

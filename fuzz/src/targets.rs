@@ -1,15 +1,15 @@
-//! The targets. `cli/tests/fuzz.rs` includes this file too.
+//! The targets. `cli/tests/fuzz.rs` includes this file, too.
 
 use oncilla::options::config::Whose;
 use oncilla::options::{Change, Typed, config, suboptions, table, time_manager};
 use oncilla::uci::command::{self, Command};
 use oncilla_chess::{History, MoveList, notation};
 
-/// A line of at most so many bytes is repeated to the user in part only.
+/// The most bytes that a message may have: of a longer line, only a part is repeated to the user.
 const LONGEST_ANSWER: usize = 2000;
 
-/// A line of UCI, understood and carried out as far as no engine is needed. Bytes that are no UTF-8 become U+FFFD, as
-/// in the program.
+/// A line of UCI, parsed, and carried out as far as that needs no engine. Bytes that are no UTF-8 become U+FFFD, as in
+/// the program.
 pub fn uci_line(data: &[u8]) {
     let line = String::from_utf8_lossy(data);
     match command::parse(&line) {
@@ -28,7 +28,7 @@ pub fn uci_line(data: &[u8]) {
             assert!(go.nodes.is_none_or(|nodes| nodes > 0), "a best move needs a node: {line:?}");
         }
         Ok(Some(Command::SetOption { name, value })) => {
-            // The name keeps its words; the value is a part of the line.
+            // The name keeps its words, and the value is a part of the line.
             assert!(!name.is_empty() && !name.contains("  "), "{line:?}");
             assert!(value.is_none_or(|value| line.contains(value)), "{line:?}");
         }
@@ -36,7 +36,8 @@ pub fn uci_line(data: &[u8]) {
     }
 }
 
-/// A line of `oncilla analysis`, of either game: whatever it is, it is answered in JSON lines, or asks for positions.
+/// A line of `oncilla analysis`, of either game: whatever it is, it is answered in JSON lines, or is a request to
+/// evaluate positions.
 pub fn analysis_line(data: &[u8]) {
     let is_blank =
         String::from_utf8_lossy(data).lines().next().is_none_or(|line| line.replace('\u{feff}', "").trim().is_empty());
@@ -59,15 +60,15 @@ pub fn fen(data: &[u8]) {
     }
 }
 
-/// A position that was accepted: it can be written and read again, and every move of it can be played, and taken back,
-/// and read in the notation that it is written in.
+/// Checks a position that was accepted: it can be written and read again, and every move in it can be played, taken
+/// back, and read in the notation in which it is written.
 fn check_position(position: &History) {
     for shredder in [false, true] {
         let text = position.to_fen(shredder).to_string();
         let again: History = History::from_fen(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(again.to_fen(shredder).to_string(), text);
-        // Not the boards as such: the library sets its en-passant file after every double step, a FEN (and we) only
-        // where an enemy pawn stands beside it.
+        // The boards themselves need not be the same: the library sets its en-passant file after every double step, a
+        // FEN (and this program) only if an enemy pawn stands beside the pawn.
         assert!(again.board().same_position(position.board()), "{text}");
         let beside = |history: &History| (history.last().en_passant(), history.rule50());
         assert_eq!(beside(&again), beside(position), "{text}");
@@ -88,8 +89,8 @@ fn check_position(position: &History) {
     }
 }
 
-/// The grammar of options: a list in a value, a time manager, the value of any option (the first byte chooses it), and
-/// a configuration file.
+/// The grammar of options: a list in a value, a time manager, the value of any option (the first byte chooses which),
+/// and a configuration file.
 pub fn options(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(rest);
@@ -105,7 +106,7 @@ pub fn options(data: &[u8]) {
     let mut typed = Typed::default();
     match typed.set(opt, opt.key(), &text) {
         Ok(Change::Set) => {
-            // What was taken is the value from then on, and the settings can be made.
+            // The accepted text is the value from then on, and the settings can be made.
             assert!(typed.value(opt).is_some());
             assert!(typed.meaning().is_ok(), "{}={text:?}", opt.key());
         }
@@ -120,7 +121,7 @@ pub fn options(data: &[u8]) {
     }
 }
 
-/// Games in PGN: whatever they are, reading ends, and what is wrong is said in a short line.
+/// Games in PGN: whatever they are, reading ends, and what is wrong is reported in a short line.
 pub fn pgn(data: &[u8]) {
     let mut reader = oncilla::report::pgn::Reader::new(data);
     let mut games = 0;
@@ -134,7 +135,7 @@ pub fn pgn(data: &[u8]) {
     assert_eq!(reader.bytes(), data.len() as u64);
 }
 
-/// Whoever sends a megabyte of nonsense does not get it back.
+/// Checks that a message is short: a megabyte of nonsense must not be sent back.
 fn assert_short(message: &str) {
     assert!(message.len() <= LONGEST_ANSWER, "{} bytes of message", message.len());
     assert!(!message.is_empty());
