@@ -1,4 +1,4 @@
-//! A device that works, behind a library that makes it fail as small GPUs do (`driver/faulty.c`).
+//! A working device behind a library that makes it fail as small GPUs do (`driver/faulty.c`).
 #![cfg(all(unix, not(target_os = "macos")))]
 
 mod common;
@@ -16,19 +16,19 @@ const GPU: (&str, &str) = ("FAULTY_KIND", "4");
 const CPU: (&str, &str) = ("FAULTY_KIND", "2");
 const ACCELERATOR: (&str, &str) = ("FAULTY_KIND", "8");
 
-/// A candidate whose layers have launches of their own.
+/// A candidate in which each layer has its own launches.
 const LAYERS: &str = "variant=gpu winograd=4 vector=16 rows=4 vectors=2 squares=8 network=0 columns=8 item_rows=4 \
                       item_channels=4 depth=8 lanes=64;";
 
 const BENCH: &[&str] = &["bench", "--fen=startpos", "--nodes=4"];
 
-/// The library, and programs that were compiled behind it: kernels for a GPU take PoCL seconds.
+/// The library, and programs compiled behind it: compiling kernels for a GPU takes PoCL seconds.
 struct Lab {
     faulty: String,
     cache: String,
 }
 
-/// `None`, and a line that says so, where there is no OpenCL device or no compiler.
+/// `None`, after printing a line, if there is no OpenCL device or no compiler.
 fn lab() -> Option<&'static Lab> {
     static LAB: OnceLock<Result<(Folder, Lab), String>> = OnceLock::new();
     match LAB.get_or_init(build) {
@@ -54,7 +54,7 @@ fn build() -> Result<(Folder, Lab), String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/faulty.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-o", &faulty]).arg(source);
-    // Calls that it does not know are looked for in the libraries that it needs.
+    // Calls that the library does not define are looked up in the libraries that it needs.
     compiler.args(["-Wl,--no-as-needed", "-l:libOpenCL.so.1"]);
     match compiler.status() {
         Ok(status) if status.success() => Ok((folder, Lab { faulty, cache })),
@@ -74,7 +74,7 @@ impl Lab {
         self.command(args, faults).output().expect("the binary starts")
     }
 
-    /// What a start says that evaluates a few positions on the device.
+    /// What the program says at its start when it evaluates a few positions on the device.
     fn start(&self, faults: &[(&str, &str)]) -> String {
         let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
         let said = stderr(&output);
@@ -82,21 +82,21 @@ impl Lab {
         said
     }
 
-    /// Why it does not use the device.
+    /// Why the program refuses to use the device.
     fn refusal(&self, faults: &[(&str, &str)]) -> String {
         let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         stderr(&output)
     }
 
-    /// What it says where nobody asks for a device.
+    /// What the program says if no device is asked for.
     fn start_unasked(&self, faults: &[(&str, &str)]) -> String {
         let said = stderr(&self.run(BENCH, faults));
         assert!(said.contains("; the host runs the network"), "{said}");
         said
     }
 
-    /// What a game hears that goes on once `fault` names a file that is there.
+    /// What is said during a game that goes on after `fault` begins to name a file that exists.
     fn game_with_late(&self, fault: &str) -> String {
         let folder = Folder::new(&format!("late-{}", fault.to_lowercase()));
         let file = folder.file("now");
@@ -111,7 +111,7 @@ impl Lab {
     }
 }
 
-/// Nothing but the numbers says it, which are those of the batch before unless somebody sees to that.
+/// Only the numbers show it, and they would be those of the batch before if nothing were done about that.
 #[test]
 fn a_lost_launch_is_no_answer() {
     let Some(lab) = lab() else { return };
@@ -123,7 +123,7 @@ fn a_lost_launch_is_no_answer() {
 fn what_only_an_event_says_is_heard() {
     let Some(lab) = lab() else { return };
     let said = lab.game_with_late("FAULTY_ADMITS");
-    // Of the first launch of a batch, whichever kernel that is.
+    // The error is that of the batch's first launch, whichever kernel that is.
     let status = ": CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14)";
     assert!(
         said.contains("a batch: ")
@@ -134,12 +134,12 @@ fn what_only_an_event_says_is_heard() {
     );
 }
 
-/// Three positions are few groups: a driver may run those and leave out what larger batches have more.
+/// Three positions make few groups: a driver may run these, and leave out the further ones that larger batches have.
 #[test]
 fn the_batches_that_play_are_compared_with_the_host() {
     let Some(lab) = lab() else { return };
     let said = lab.refusal(&[GPU, ("FAULTY_GROUPS", "8")]);
-    // Which of the two depends on whether the last position is among those that are left out.
+    // Which of the two is said depends on whether the last position is among those that are left out.
     let found = [" at a time: Policy disagrees with the host by ", "output Policy is not finite at element "];
     assert!(found.iter().any(|what| said.contains(what)), "{said}");
     let output = lab.run(&["selftest", "--backend=opencl"], &[GPU, ("FAULTY_GROUPS", "8")]);
@@ -157,8 +157,8 @@ fn a_second_batch_at_the_same_time_is_compared_as_well() {
     );
 }
 
-/// A device that refuses a size takes a smaller one, whoever refuses: the compiler, the launch, or nobody who says how
-/// much would do.
+/// If a device refuses a size, a smaller one is taken: whether the compiler refuses, or the launch, and whether or not
+/// it is said how much would do.
 #[test]
 fn a_size_that_fails_gives_way_to_a_smaller_one() {
     let Some(lab) = lab() else { return };
@@ -169,7 +169,7 @@ fn a_size_that_fails_gives_way_to_a_smaller_one() {
     assert!(said.contains(".cl was not compiled: "), "{said}");
 }
 
-/// Winograd's kernels are most of the text, and their weights are larger.
+/// Winograd's kernels make most of the text, and their weights are larger.
 #[test]
 fn a_gpu_without_winograd_runs_what_it_can() {
     let Some(lab) = lab() else { return };
@@ -187,7 +187,7 @@ fn where_memory_is_short_batches_are_smaller() {
     assert!(said.contains("a batch of 8 positions: ") && said.contains(" needed, 10000 bytes available"), "{said}");
 }
 
-/// Where a driver refuses what every device of its kind starts with, or has no memory for the batch.
+/// For a driver that refuses what every device of its kind starts with, or that has no memory for the batch.
 #[test]
 fn what_a_game_runs_on_is_tuned_and_tested() {
     let Some(lab) = lab() else { return };
@@ -198,7 +198,7 @@ fn what_a_game_runs_on_is_tuned_and_tested() {
     }
 }
 
-/// The kernels that a walk begins with, where a device takes groups of so many items only.
+/// The kernels that a walk begins with, on a device that takes only small groups.
 #[test]
 fn a_candidate_says_what_a_game_runs() {
     let Some(lab) = lab() else { return };
@@ -212,7 +212,7 @@ fn a_candidate_says_what_a_game_runs() {
     let tuning = tuning.unwrap_or_else(|| panic!("{said}"));
     let said = ask(&format!("{tuning};"), small);
     assert!(said.starts_with("{\"milliseconds\":["), "{tuning}: {said}");
-    // A batch that there is no memory for counts as the smaller ones that it is made of.
+    // A batch for which there is no memory is measured as the smaller ones of which it is made.
     let short = ("FAULTY_ALLOCATION", "200000");
     let said = ask(";", short);
     let tuning = said.strip_prefix("{\"runs\":\"").and_then(|rest| rest.strip_suffix("\"}"));
@@ -220,7 +220,7 @@ fn a_candidate_says_what_a_game_runs() {
     assert!(said.starts_with("{\"milliseconds\":["), "{said}");
 }
 
-/// However fast it is.
+/// The candidate is refused however fast it is.
 #[test]
 fn a_candidate_whose_numbers_are_wrong_is_refused() {
     let Some(lab) = lab() else { return };
@@ -232,7 +232,7 @@ fn a_candidate_whose_numbers_are_wrong_is_refused() {
     }
 }
 
-/// Whoever kills it leaves no process behind that a driver keeps.
+/// If the program is killed, no process is left behind that a driver keeps.
 #[test]
 fn a_candidate_that_hangs_ends_with_the_program() {
     let Some(lab) = lab() else { return };
@@ -256,7 +256,7 @@ fn a_candidate_that_hangs_ends_with_the_program() {
     }
 }
 
-/// It takes as much however small a batch or a group is.
+/// The layer takes as much local memory however small a batch or a group is.
 #[test]
 fn short_local_memory_is_said_and_nothing_smaller_is_tried() {
     let Some(lab) = lab() else { return };
@@ -270,11 +270,11 @@ fn short_local_memory_is_said_and_nothing_smaller_is_tried() {
 /// What is said of a device whose compiler aborts.
 const ENDED: &str = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
 
-/// A compiler that ends its process ends another one's, and a game goes on.
+/// The compiler aborts in another process, not in the program, and the game goes on.
 #[test]
 fn a_compiler_that_aborts_ends_no_game() {
     let Some(lab) = lab() else { return };
-    // Its own folder: in that of the others a device may have been opened before.
+    // A folder of its own: in that of the other tests, a device may have been opened before.
     let folder = Folder::new("aborting-compiler");
     let cache = folder.file("cache");
     let own = Lab { faulty: lab.faulty.clone(), cache: cache.clone() };
@@ -291,12 +291,12 @@ fn a_compiler_that_aborts_ends_no_game() {
     assert_eq!(marks(), [], "nothing is left of a device that was not opened");
     own.start(&[CPU]);
     assert_eq!(marks(), [Some("opened".into())]);
-    // Whoever has come through once is trusted.
+    // A driver that has once opened the device without fault is trusted.
     let output = own.run(&[BENCH, &["--backend=opencl"]].concat(), &aborts);
     assert!(output.status.code().is_none(), "{}", stderr(&output));
 }
 
-/// Nor does it end a game of Go, which has the device opened for each size of board.
+/// Nor does it end a game of Go, for which the device is opened for each size of board.
 #[test]
 fn a_compiler_that_aborts_ends_no_game_of_go() {
     let Some(lab) = lab() else { return };
@@ -331,7 +331,7 @@ fn a_compiler_that_aborts_ends_no_game_of_go() {
     );
 }
 
-/// Every kernel, of both variants: OpenCL C 1.1 has no `static`.
+/// Every kernel, of both variants, compiles: OpenCL C 1.1 has no `static`.
 #[test]
 fn a_compiler_of_opencl_1_1_takes_every_kernel() {
     let Some(lab) = lab() else { return };
@@ -346,7 +346,7 @@ fn a_compiler_of_opencl_1_1_takes_every_kernel() {
     }
 }
 
-/// Whose units are not known has one, and whose alignment is not known gets the largest.
+/// A device whose units are not known is taken to have one; if its alignment is not known, the largest is used.
 #[test]
 fn what_a_driver_does_not_say_of_its_device_is_no_fault() {
     let Some(lab) = lab() else { return };
@@ -358,7 +358,7 @@ fn what_a_driver_does_not_say_of_its_device_is_no_fault() {
     }
 }
 
-/// OpenCL promises one item along dimension 1 and no more.
+/// OpenCL promises only one item along dimension 1.
 #[test]
 fn groups_are_no_longer_along_a_dimension_than_the_device_takes() {
     let Some(lab) = lab() else { return };
@@ -376,7 +376,7 @@ fn options_for_the_compiler_end_with_no_blank() {
     assert!(!lines.is_empty() && lines.iter().all(|line| !line.ends_with(" ]")), "{lines:#?}");
 }
 
-/// A runtime for CPUs brings an accelerator that is the same cores.
+/// A runtime for CPUs may offer an accelerator that is the same cores.
 #[test]
 fn an_accelerator_is_not_taken_unasked() {
     let Some(lab) = lab() else { return };
@@ -390,7 +390,7 @@ fn an_accelerator_is_not_taken_unasked() {
 #[test]
 fn where_one_device_fails_the_next_is_tried() {
     let Some(lab) = lab() else { return };
-    // PoCL offers its processor twice when it is told to.
+    // PoCL offers its processor twice if it is told to.
     let two = ("POCL_DEVICES", "pthread basic");
     if stdout(&lab.run(&["devices"], &[GPU, two])).lines().filter(|line| line.contains("(gpu, ")).count() < 2 {
         return driver::say("skipped: PoCL has one device only");
@@ -400,7 +400,7 @@ fn where_one_device_fails_the_next_is_tried() {
     assert!(said.contains("network on OpenCL device 1 "), "{said}");
 }
 
-/// A system resets a GPU whose launch takes too long.
+/// A system may reset a GPU whose launch takes too long.
 #[test]
 fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
     let Some(lab) = lab() else { return };
@@ -410,7 +410,7 @@ fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
     let most = said.split("--batch: expected at most ").nth(1).and_then(|rest| rest.split(',').next()?.parse().ok());
     assert!(most.is_some_and(|most: usize| most < 64), "{said}");
     lab.start(&slow);
-    // Nor while it is tuned: a batch of 16 counts as the smaller ones that it is made of.
+    // It is not while the device is tuned, either: a batch of 16 is measured as the smaller ones of which it is made.
     let said = stdout(&lab.run(&["tune", "--backend=opencl", "--candidate", LAYERS], &slow));
     assert!(said.contains("{\"milliseconds\":["), "{said}");
 }

@@ -1,5 +1,5 @@
-//! The fuzz targets without the fuzzer: the kept corpus, and some thousand mutations of it, with every `cargo test`.
-//! `ci/fuzz` runs the real one.
+//! The fuzz targets without the fuzzer: with every `cargo test` they run over the kept corpus, and over some thousand
+//! mutations of it. `ci/fuzz` runs the real fuzzer.
 
 #[path = "orders/random.rs"]
 mod random;
@@ -9,10 +9,10 @@ mod targets;
 use random::Random;
 use std::path::Path;
 
-/// Mutations of a target.
+/// The number of mutations for each target.
 const MUTATIONS: u64 = 20_000;
 
-/// What texts are made of: words of all three languages, and what breaks words.
+/// What texts are made of: words of all three languages, and bytes that break words.
 const WORDS: [&[u8]; 32] = [
     b" ", b"\t", b"\0", b"\xff", b"\xc3", b"-", b"/", b"=", b"(", b")", b",", b"'", b"9", b"1e99", b"value", b"name",
     b"moves", b"fen", b"go", b"wtime", b"e2e4", b"KQkq", b"smooth", b"\n", b"\"", b"{", b"}", b"[", b"]", b":",
@@ -27,7 +27,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("a file of the corpus")).collect()
 }
 
-/// One to four changes: a byte, a word, a part taken out, doubled, or from another text.
+/// Makes one to four changes: a byte, a word, or a part that is taken out, doubled, or replaced from another text.
 fn mutate(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
     let mut text = corpus[random.index(corpus.len())].clone();
     for _ in 0..=random.index(4) {
@@ -60,7 +60,7 @@ fn run(name: &str, target: fn(&[u8])) {
     for seed in 0..MUTATIONS {
         let text = mutate(&mut Random::new(seed), &corpus);
         let judged = std::panic::catch_unwind(|| target(&text));
-        // The text is what a person needs to look into it.
+        // The text is what a person needs in order to look into the failure.
         assert!(judged.is_ok(), "{name}, seed {seed}: {:?}", String::from_utf8_lossy(&text));
     }
 }

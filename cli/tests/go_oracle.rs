@@ -1,5 +1,6 @@
-//! What KataGo's network says of positions, against KataGo: through `oncilla eval` and `oncilla analysis`, on the host
-//! and on an OpenCL device. KataGo's numbers are White's; those of `eval` are the side to move's.
+//! Compares what is said of positions with KataGo's network, through `oncilla eval` and `oncilla analysis`, on the host
+//! and on an OpenCL device, with what KataGo says. KataGo's numbers are White's; those of `eval` are the side to
+//! move's.
 
 mod common;
 mod driver;
@@ -17,7 +18,7 @@ const BOUND: f64 = 1e-4;
 /// Bound on points, and on utility.
 const BOUND_SCORE: f64 = 1e-3;
 
-/// Rows on record.
+/// The number of rows on record.
 const ROWS: usize = 40;
 
 fn rows(shared: &Path) -> Vec<Value> {
@@ -26,7 +27,7 @@ fn rows(shared: &Path) -> Vec<Value> {
     rows
 }
 
-/// The position of a row, as queries have it.
+/// The position of a row in the form of a query.
 fn position(row: &Value) -> Value {
     let mut position = json!({});
     for field in ["boardXSize", "boardYSize", "rules", "komi", "initialStones", "moves"] {
@@ -37,7 +38,7 @@ fn position(row: &Value) -> Value {
     position
 }
 
-/// What the program says to these lines.
+/// What the program answers to these lines.
 fn ask(shared: &Path, args: &[&str], lines: &[Value]) -> Vec<Value> {
     let weights = format!("--weights={}", shared.join(NETWORK).display());
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -64,13 +65,13 @@ fn names(row: &Value) -> Vec<String> {
     points.chain(["pass".to_string()]).collect()
 }
 
-/// The largest difference of two lists of one length.
+/// The largest difference between two lists of the same length.
 fn farthest(ours: &[f64], theirs: &[f64]) -> f64 {
     assert_eq!(ours.len(), theirs.len());
     ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// The largest differences: of shares, and of points.
+/// The largest differences in shares and in points.
 #[derive(Debug, Default)]
 struct Worst {
     share: f64,
@@ -92,7 +93,7 @@ impl Worst {
     }
 }
 
-/// An answer of `oncilla eval` against what KataGo said.
+/// Compares an answer of `oncilla eval` with what KataGo said.
 fn compare(worst: &mut Worst, row: &Value, answer: &Value) {
     let raw = &row["raw"];
     let side = if text(row, "toMove") == "W" { 1.0 } else { -1.0 };
@@ -103,7 +104,7 @@ fn compare(worst: &mut Worst, row: &Value, answer: &Value) {
     worst.points(number(answer, "scoreStdev"), number(raw, "rawScoreSelfplayStdev"));
     let policy = answer["policy"].as_object().expect("a policy");
     for (name, theirs) in names(row).iter().zip(numbers(&raw["policy"])) {
-        // What is illegal has −1 there, and no place here.
+        // Illegal moves have −1 in KataGo's policy, and no entry in ours.
         assert_eq!(policy.contains_key(name), theirs >= 0.0, "{name} in {row}");
         worst.share(policy.get(name).map_or(-1.0, |p| p.as_f64().expect("a number")), theirs);
     }
@@ -159,7 +160,7 @@ fn an_analysis_of_one_visit_is_katagos() {
     worst.check("analysis");
 }
 
-/// What the network sees of a board that is turned or mirrored is turned back.
+/// What the network says of a board that is turned or mirrored is turned back.
 #[test]
 fn a_turned_board_is_seen_as_katago_sees_it() {
     let Some(shared) = shared() else { return };
@@ -180,7 +181,7 @@ fn a_turned_board_is_seen_as_katago_sees_it() {
         let winrate = 0.5 * (1.0 + number(seen, "whiteWin") - number(seen, "whiteLoss"));
         worst.share(number(&answer, "winrate"), 0.5 + side * (winrate - 0.5));
         worst.share(number(&answer, "noResult"), number(seen, "noResult"));
-        // With three digits behind the point.
+        // These have three digits behind the point.
         worst.points(number(&answer, "lead"), side * number(seen, "whiteLead"));
         worst.points(number(&answer, "score"), side * number(seen, "whiteScoreSelfplay"));
         for (name, theirs) in names(row).iter().zip(seen["policy"].as_array().expect("a policy")) {
@@ -193,7 +194,7 @@ fn a_turned_board_is_seen_as_katago_sees_it() {
     worst.check("eval of turned boards");
 }
 
-/// True if a device is there; a line says so where none is.
+/// True if there is a device; false, after printing a line, if there is none.
 fn device_is_there() -> bool {
     match oncilla_opencl::device::list() {
         Ok(_) => true,

@@ -1,5 +1,5 @@
-//! `oncilla gtp` through the real binary: conversations with a small network that is always at hand, and games of one
-//! that can play, where that is.
+//! `oncilla gtp` through the real binary: conversations with a small network that is always at hand, and games with one
+//! that can play, if that is at hand.
 
 mod common;
 mod driver;
@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Moves are the best ones, not some by chance: a test then sees the same game each time. It is the first to be said,
-/// so that a test of chance can say something else.
+/// Makes the program play the best moves, none by chance, so that a test sees the same game each time. These arguments
+/// come first, so that a test of chance can override them.
 const COLD: [&str; 2] = ["-override-config", "chosenMoveTemperature=0,chosenMoveTemperatureEarly=0"];
 
-/// The program with a small network on the host.
+/// The words that start the program with a small network on the host.
 fn words(args: &[&str]) -> Vec<String> {
     words_of("tiny-v8", args)
 }
@@ -27,10 +27,10 @@ fn words_of(network: &str, args: &[&str]) -> Vec<String> {
     own.iter().chain(&COLD).chain(args).map(|arg| arg.to_string()).collect()
 }
 
-/// An answer: whether it is one, its number, its text.
+/// An answer: whether it is no error, its number, and its text.
 type Answer = (bool, String, String);
 
-/// What is said to this input.
+/// The answers to `input`.
 fn heard(args: &[&str], input: &str) -> Vec<Answer> {
     heard_of(&words(args), input)
 }
@@ -42,7 +42,7 @@ fn heard_of(words: &[String], input: &str) -> Vec<Answer> {
     answers(&stdout(&output))
 }
 
-/// Parts what was said: an empty line ends each answer.
+/// Splits what was said into answers, each of which ends with an empty line.
 fn answers(text: &str) -> Vec<Answer> {
     assert!(text.is_empty() || text.ends_with("\n\n"), "an answer without its end: {text:?}");
     let read = |text: &str| {
@@ -58,7 +58,7 @@ fn answers(text: &str) -> Vec<Answer> {
     text.split_terminator("\n\n").map(read).collect()
 }
 
-/// The text of the last answer, which is none of an error.
+/// The text of the last answer, which must not be an error.
 fn last(args: &[&str], input: &str) -> String {
     let (ok, _, text) = heard(args, input).pop().expect("an answer");
     assert!(ok, "{input}: {text}");
@@ -81,7 +81,7 @@ impl Talk {
         Self::with(&words(args))
     }
 
-    /// Up to the empty line that ends an answer.
+    /// The lines of an answer, up to the empty line that ends it.
     fn answer(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -93,7 +93,7 @@ impl Talk {
         }
     }
 
-    /// An analysis that the next line ends.
+    /// Starts an analysis, which the next line ends.
     fn analyze(&mut self) {
         self.engine.say("kata-analyze");
         self.engine.say("name");
@@ -101,7 +101,7 @@ impl Talk {
         assert!(answers[0].starts_with('=') && answers[1] == "= Oncilla", "{answers:?}");
     }
 
-    /// The text of an answer that is none of an error.
+    /// Sends a line. Returns the text of the answer, which must not be an error.
     fn ask(&mut self, line: &str) -> String {
         self.engine.say(line);
         let lines = self.answer();
@@ -112,7 +112,7 @@ impl Talk {
 
 const QUICK: [&str; 2] = ["--max-visits=12", "--nncache=0"];
 
-/// Each command as it is meant to be used.
+/// Each command, as it is meant to be used.
 const ALL: &str = "protocol_version
 name
 version
@@ -281,7 +281,7 @@ fn odd_lines_have_one_answer_each() {
     assert_eq!(all.last().unwrap().2, "Oncilla");
 }
 
-/// However the time is limited, even where there is none: a move comes, and soon.
+/// Whatever limits the time, even if nothing does: a move comes, and soon.
 #[test]
 fn every_kind_of_clock_gets_moves() {
     let clocks = "time_settings 0 0 0\ntime_settings 1 0 0\ntime_settings 0 1 1\ntime_settings 1 1 3\ntime_settings 1 1 0
@@ -298,7 +298,7 @@ kata-time_settings fischer-capped 1 0.1 -1 -1\nkata-time_settings Fischer-Capped
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
-/// The rows of a board as it is shown.
+/// The rows of a board that is shown.
 fn stones(board: &str) -> String {
     let rows = board.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
     rows.flat_map(|row| row.chars().filter(|c| matches!(c, 'X' | 'O' | '.'))).collect()
@@ -320,13 +320,13 @@ fn moves_are_taken_back() {
     }
     talk.engine.say("undo");
     assert_eq!(talk.answer(), ["? cannot undo: no move was played"]);
-    // Handicap stones are no moves.
+    // Handicap stones are not moves.
     talk.ask("boardsize 9");
     assert_eq!(talk.ask("fixed_handicap 3"), "C3 G7 C7");
     talk.engine.say("undo");
     assert!(talk.answer()[0].starts_with("? cannot undo"));
     assert!(talk.ask("showboard").starts_with("Move 0: W to play"));
-    // A capture comes back.
+    // Captured stones come back.
     talk.ask("boardsize 5");
     for mv in ["b A1", "w A2", "b C3"] {
         talk.ask(&format!("play {mv}"));
@@ -338,7 +338,7 @@ fn moves_are_taken_back() {
     assert_eq!(stones(&talk.ask("showboard")), before);
 }
 
-/// A ko on 5×5 in which White has just taken.
+/// A ko on 5×5, just after White has taken.
 const KO: &str =
     "boardsize 5\nplay b B3\nplay w C3\nplay b A2\nplay w D2\nplay b B1\nplay w C1\nplay b C2\nplay w B2\n";
 
@@ -372,14 +372,14 @@ fn an_analysis_ends_with_the_next_line() {
             assert_eq!(talk.answer(), ["= Oncilla"]);
         }
     }
-    // Without an interval there is one line.
+    // Without an interval there is only one line.
     talk.engine.say("kata-analyze");
     talk.engine.until("=");
     std::thread::sleep(Duration::from_millis(50));
     talk.engine.say("get_komi");
     assert_eq!(talk.answer().len(), 1);
     assert_eq!(talk.answer(), ["= 7.5"]);
-    // One analysis after the other, and quit at the end.
+    // One analysis after the other, and `quit` at the end.
     talk.engine.say("kata-analyze 1");
     talk.engine.until("info");
     talk.engine.say("lz-analyze w 1");
@@ -396,7 +396,7 @@ fn an_analysis_ends_with_the_next_line() {
 fn a_search_that_can_do_no_more_waits_for_its_end() {
     let mut talk = Talk::tiny(&[]);
     talk.ask("boardsize 2");
-    // Everything is forbidden, so there is nothing to search.
+    // All moves are forbidden, so there is nothing to search.
     talk.engine.say("kata-analyze b 1 allow b pass 1 allow w pass 1");
     assert_eq!(talk.engine.until("=").len(), 1);
     talk.engine.overhear();
@@ -422,7 +422,7 @@ fn the_end_of_the_input_ends_everything_and_loses_no_answer() {
     assert!(heard(&QUICK, "").is_empty());
 }
 
-/// Names and values of a line of KataGo's, for each of its parts.
+/// The names and values in a line of KataGo's, for each of its parts.
 fn parts(line: &str) -> Vec<Vec<(String, Vec<String>)>> {
     let names = "move visits edgeVisits utility winrate scoreMean scoreStdev scoreLead scoreSelfplay prior lcb utilityLcb weight \
                  noResultValue isSymmetryOf order pv pvVisits pvEdgeVisits movesOwnership movesOwnershipStdev rawWinrate rawLead \
@@ -472,7 +472,7 @@ fn lines_have_what_was_asked_for() {
     assert_eq!(value(of("rootInfo"), "currentPlayer"), ["W"]);
 }
 
-/// A search that the next line may end has an end of its own as well.
+/// A search that the next line may cancel also ends by itself.
 #[test]
 fn a_search_may_be_cancelled() {
     let mut talk = Talk::tiny(&["--max-visits=1000000"]);
@@ -489,7 +489,7 @@ fn a_search_may_be_cancelled() {
         let said = talk.answer();
         assert_eq!(said.last().unwrap().trim_start_matches("= "), expected, "{said:?}");
         assert_eq!(talk.answer(), ["= Oncilla"]);
-        // An empty line does as well.
+        // An empty line cancels it, too.
         talk.engine.say(command);
         talk.engine.say("");
         let said = talk.answer();
@@ -502,7 +502,7 @@ fn a_search_may_be_cancelled() {
     assert!(mv != "cancelled" && !mv.is_empty(), "{mv}");
 }
 
-/// What a search for a move has where nobody says is no limit beside another one.
+/// The default limit of a search for a move does not hold if another limit is given.
 #[test]
 fn one_limit_is_enough() {
     let visits = |config: &str| {
@@ -512,7 +512,7 @@ fn one_limit_is_enough() {
     assert_eq!(visits("rules=chinese"), 500);
     assert!((600..=601).contains(&visits("maxPlayouts=600")));
     assert_eq!(visits("maxPlayouts=600,maxVisits=40"), 40);
-    // A time that is far away ends nothing, one that is over already all but the first step.
+    // A time far away ends nothing; a time that is over already ends all but the first step.
     assert!((600..=601).contains(&visits("maxTime=36000,maxPlayouts=600")));
     assert!(visits("maxTime=0.000001,maxPlayouts=20000") < 600);
 }
@@ -525,7 +525,7 @@ fn boards_have_columns_and_rows() {
     }
 }
 
-/// A search that is not played counts for nothing.
+/// A search for a move that is not played does not count.
 #[test]
 fn time_is_counted_for_moves_alone() {
     assert_eq!(
@@ -548,7 +548,7 @@ fn moves_are_avoided_allowed_and_added() {
     assert!(more.contains(" visits 0 "));
 }
 
-/// The same search as a query of analysis, down to the last digit.
+/// The search is the same as that of a query of analysis, down to the last digit.
 #[test]
 fn a_search_is_that_of_analysis() {
     let moves = [["B", "D4"], ["W", "C5"], ["B", "E3"]];
@@ -588,7 +588,7 @@ fn the_networks_own_word_is_complete() {
     let pass: f64 = words[at + 27].parse().unwrap();
     assert!((sum + pass - 1.0).abs() < 1e-4, "{sum} and {pass}");
     assert_eq!(words[at + 28], "whiteOwnership");
-    // Boards that are no squares are not transposed.
+    // Boards that are not square are not transposed.
     let all = heard(&[], "rectangular_boardsize 5 3\nkata-raw-nn 4\nkata-raw-nn all\n");
     assert!(!all[1].0 && all[2].2.matches("symmetry").count() == 4);
 }
@@ -643,7 +643,8 @@ fn the_rules_count_where_they_can() {
     assert_eq!(last(&QUICK, &format!("{passed}komi 30\nfinal_score\n")), "W+5");
 }
 
-/// As a referee: what it plays is legal, and it ends in time.
+/// Plays a game of at most `most` moves, with the test as referee: every move must be legal. `clock` is called before
+/// each move, and after it with the time that it took.
 fn play_out(
     talk: &mut Talk,
     side: u8,
@@ -679,7 +680,7 @@ fn what_it_plays_is_legal() {
     }
 }
 
-/// Visits of the root in the last line of an analysis that says them.
+/// The root's visits, from the last line of an analysis that gives them.
 fn root_visits(text: &str) -> u64 {
     let said = text.rsplit_once("rootInfo visits ").and_then(|(_, rest)| rest.split(' ').next());
     said.and_then(|number| number.parse().ok()).expect("visits of the root")
@@ -695,7 +696,7 @@ fn the_tree_goes_on_from_move_to_move() {
         root_visits(&talk.ask(LOOK))
     };
     assert_eq!(visits(&["boardsize 5"]), 300);
-    // The same position, searched on.
+    // The same position, searched further.
     let again = visits(&[]);
     assert_eq!(again, 600);
     let after_own = visits(&["genmove b"]);
@@ -712,7 +713,7 @@ fn the_tree_goes_on_from_move_to_move() {
     ] {
         assert_eq!(visits(&[forgets]), 300, "{forgets}");
     }
-    // What is left when another command has analysed is another search.
+    // After another command has analysed, what is left is another search.
     assert!(visits(&["name"]) > 300);
     talk.analyze();
     assert_eq!(root_visits(&talk.ask(LOOK)), 300);
@@ -739,7 +740,7 @@ fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
     let pondering = |config: &str| {
         let mut talk = Talk::tiny(&["--max-visits=20", "-override-config", config]);
         talk.ask("boardsize 7");
-        // Nobody plays yet.
+        // No move has been asked for yet.
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(root_visits(&talk.ask(LOOK)), 20);
         talk.ask("genmove b");
@@ -754,17 +755,17 @@ fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
             break;
         }
     }
-    // The move that was thought about is answered from what is known.
+    // The reply to the move that was thought about is found from what is known.
     let known = root_visits(&talk.ask("kata-genmove_analyze w rootInfo true"));
     assert!(known >= 400, "{known}");
-    // An analysis ends it.
+    // An analysis ends the thinking.
     talk.analyze();
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(root_visits(&talk.ask(LOOK)), 20);
     let mut talk = pondering("maxVisitsPondering=400");
     std::thread::sleep(Duration::from_millis(50));
     assert!(root_visits(&talk.ask(LOOK)) <= 20);
-    // Without an end it thinks until the next line, and the end of the input is the end.
+    // Without a limit the program thinks until the next line, and the end of the input ends it.
     let words = words(&["--max-visits=20", "-override-config", "ponderingEnabled=true"]);
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "boardsize 7\ngenmove b\nplay w A1\n");
     assert_eq!(answers(&stdout(&output)).len(), 3);
@@ -820,7 +821,8 @@ fn what_cannot_begin_says_why() {
     }
 }
 
-/// The program with a network that can play, where it is, and where a processor runs it that can.
+/// The words that start the program with a network that can play, if the network is at hand and a processor of this
+/// machine runs the program.
 fn strong(args: &[&str]) -> Option<Vec<String>> {
     if driver::program::is_emulated() {
         return None;
@@ -841,7 +843,7 @@ fn it_plays_a_game_to_its_end() {
     let lead = game.white_lead().unwrap();
     let winner = if lead > 0.0 { 'W' } else { 'B' };
     assert_eq!(talk.ask("final_score"), format!("{winner}+{}", lead.abs()));
-    // Dead stones that are left there may make it more, where they are to be agreed on.
+    // If dead stones are to be agreed on, those that are left on the board may make the lead larger.
     talk.ask("kata-set-rules chinese");
     let agreed = talk.ask("final_score");
     assert!(agreed.starts_with(winner) && agreed[2..].parse::<f32>().unwrap() >= lead.abs(), "{agreed}, {lead}");
@@ -851,7 +853,7 @@ fn it_plays_a_game_to_its_end() {
 fn no_clock_runs_out() {
     let Some(words) = strong(&["-override-config", "allowResignation=false,defaultBoardSize=9"]) else { return };
     let mut talk = Talk::with(&words);
-    // Main time alone, for as many moves as it takes.
+    // Main time only, for all moves of the game.
     let mut left = [2.5_f64; 2];
     talk.ask("time_settings 2 0 0");
     let game = play_out(&mut talk, 9, "tromp-taylor", 120, |talk, color, used| {
@@ -861,14 +863,14 @@ fn no_clock_runs_out() {
         talk.ask(&format!("time_left {} {left:.3} 0", if color == Color::Black { "b" } else { "w" }));
     });
     assert!(game.ply() >= 60 || game.ending().is_some());
-    // A period for each move.
+    // One period for each move.
     talk.ask("clear_board");
     talk.ask("kgs-time_settings byoyomi 0 1 1");
     play_out(&mut talk, 9, "tromp-taylor", 8, |talk, color, used| {
         assert!(used < Duration::from_secs(1), "{used:?}");
         talk.ask(&format!("time_left {} 1 1", if color == Color::Black { "b" } else { "w" }));
     });
-    // Ten moves in two seconds, and nobody tells the time.
+    // Periods of five moves in 2.5 s, and the program is never told the time that is left.
     talk.ask("clear_board");
     talk.ask("kata-time_settings canadian 0 2.5 5");
     let mut spent = [0.0; 2];
@@ -876,13 +878,13 @@ fn no_clock_runs_out() {
     assert!(spent.iter().all(|spent| *spent < 2.5), "{spent:?}");
 }
 
-/// Columns of stones: Black's half of the board is the larger one, and has no room for anybody else.
+/// Two halves with walls of stones: Black's is the larger one, and nothing else can live there.
 fn halves() -> String {
     let stones = (1..=9).map(|row| format!("b C{row} b F{row} w G{row}"));
     format!("boardsize 9\nset_position {}\n", stones.collect::<Vec<_>>().join(" "))
 }
 
-/// A stone that is alone surrounds the whole board, which says nothing of the result.
+/// A single stone surrounds the whole board, which says nothing about the result.
 #[test]
 fn the_score_of_a_game_that_goes_on_is_what_is_expected() {
     let Some(words) = strong(&[]) else { return };
@@ -905,31 +907,31 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
         let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
         answers(&stdout(&output)).pop().unwrap().2
     };
-    // Black has 54 points of 81, White komi.
+    // Black has 54 of 81 points, White has komi.
     let won = halves();
     for rules in ["tromp-taylor", "chinese", "japanese"] {
         let passed = says(&format!("kata-set-rules {rules}\n{won}play b pass\nplay w pass\ngenmove b\n"));
         assert_eq!(passed, "pass", "{rules}");
     }
     assert_eq!(says(&format!("{won}final_score\n")), "B+19.5");
-    // White can't win any more, and says so in its second turn.
+    // White can't win any more, and resigns in its second turn.
     assert_ne!(says(&format!("{won}play b A1\ngenmove w\n")), "resign");
     assert_eq!(says(&format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n")), "resign");
     let stays =
         says(&format!("kata-set-param allowResignation false\n{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n"));
     assert_ne!(stays, "resign");
-    // Who gives a handicap is behind at first, and plays on.
+    // A player who gives a handicap is behind at first, and plays on.
     assert_ne!(says("boardsize 9\nfixed_handicap 9\ngenmove w\nplay b A1\ngenmove w\n"), "resign");
     let early = |share| {
         let moves = format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n");
         says(&format!("kata-set-param resignMinMovesPerBoardArea {share}\n{moves}"))
     };
     assert_eq!((early("0") == "resign", early("0.1") == "resign"), (true, false));
-    // A stone that is dead.
+    // White's stone at A5 is dead.
     let dead = format!("{won}play b pass\nplay w A5\n");
     assert_eq!(says(&format!("{dead}final_status_list dead\n")), "A5");
     assert_eq!(says(&format!("kata-set-rules chinese\n{dead}final_score\n")), "B+19.5");
-    // Both have passed, and leave them there.
+    // Both sides have passed, and leave the dead stones on the board.
     assert_eq!(says(&format!("kata-set-rules chinese\n{dead}play b pass\nplay w pass\nfinal_score\n")), "B+19.5");
     let alive = says(&format!("{dead}final_status_list alive\n"));
     assert_eq!(alive.lines().count(), 3);
@@ -948,7 +950,7 @@ fn a_new_game_begins_with_full_clocks() {
     assert_eq!(visits("clear_board\n"), 60);
 }
 
-/// Whose play it imitates is a parameter like others, but that nothing is said without it.
+/// Whose play is imitated is a parameter like others, except that the network says nothing without it.
 #[test]
 fn a_network_for_human_play_imitates_who_is_asked_for() {
     let ask = |args: &[&str], input: &str| heard_of(&words_of("tiny-human", &[&QUICK[..], args].concat()), input);
@@ -970,7 +972,7 @@ fn a_network_for_human_play_imitates_who_is_asked_for() {
     assert!(text(5).contains("Unknown human SL network profile: rank_10d"), "{}", text(5));
     assert_eq!((text(2), text(7)), ("", "rank_3d_5k"));
     assert!(text(8) != text(10) && text(8) == text(12));
-    // At the start, too.
+    // At the start of the program, too.
     let config = ["-override-config", "humanSLProfile=rank_3d_5k"];
     let other = ask(&config, "boardsize 5\nkata-raw-nn 0\ngenmove b\n");
     assert_eq!((other[1].2.as_str(), other[2].2.as_str()), (text(8), text(13)));

@@ -1,14 +1,14 @@
-//! `Hints`: evaluations that know what hangs, over UCI.
+//! `Hints`: evaluations that take into account what hangs, over UCI.
 
 mod driver;
 
 use driver::Engine;
 use std::path::PathBuf;
 
-/// White's queen can take a pawn that a pawn defends.
+/// White's queen can take a pawn that is defended by a pawn.
 const HANGING: &str = "position fen 4k3/2p5/3p4/8/8/3Q4/8/4K3 w - - 0 1";
 
-/// After a search of so many nodes: a line for each root move.
+/// The statistics after a search of `nodes` nodes: a line for each root move.
 fn statistics(engine: &mut Engine, position: &str, nodes: u32) -> Vec<String> {
     engine.say("ucinewgame");
     engine.say(position);
@@ -80,7 +80,7 @@ fn an_evaluation_that_the_cache_has_is_corrected_once() {
     assert_eq!((&first, &cached), (&without, &without));
 }
 
-/// Threads with roles of their own see what those see that take all roles.
+/// Threads with roles of their own see the same as threads that take all roles.
 #[test]
 fn threads_with_roles_are_told_as_well() {
     let roles = ["--gather-threads=1", "--eval-threads=1", "--backprop-threads=1"];

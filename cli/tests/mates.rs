@@ -1,11 +1,11 @@
-//! Forced mates are found, proved and said: every position of `fixtures/positions/mates.epd`, by the program over UCI.
+//! Forced mates are found, proved and shown: every position of `fixtures/positions/mates.epd`, by the program over UCI.
 
 mod driver;
 
 use driver::Engine;
 use std::path::Path;
 
-/// A position and the moves until mate, negative where the side to move is mated.
+/// A position, and the number of moves until mate, negative if the side to move is mated.
 struct Mate {
     fen: String,
     moves: i32,
@@ -21,11 +21,11 @@ fn mates() -> Vec<Mate> {
     text.lines().map(mate).collect()
 }
 
-/// What the engine says in the end of a position: the score of its last line.
+/// The final word of the engine on a position: the score of its last line.
 fn score(engine: &mut Engine, mate: &Mate, nodes: u32) -> String {
     engine.say("ucinewgame");
     engine.say(&format!("position fen {}", mate.fen));
-    // Whoever is mated has no mate to look for: the search ends when every move is proven.
+    // The side that is mated has no mate to look for: its search ends when every move is proven.
     let go = if mate.moves > 0 { format!("go mate {} nodes {nodes}", mate.moves) } else { "go depth 60".to_string() };
     engine.say(&go);
     let heard = engine.until("bestmove");
@@ -33,8 +33,8 @@ fn score(engine: &mut Engine, mate: &Mate, nodes: u32) -> String {
     last.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// Most mates are a matter of search alone; a mate in three among thirty moves a side is found by whoever looks at
-/// checks first, as the network does.
+/// Most of these mates are a matter of search alone; a mate in three among thirty moves a side is found if checks are
+/// looked at first, as the network does.
 #[test]
 fn every_forced_mate_is_proved() {
     let mut search = Engine::with(&["--backend=constant", "--smart-pruning-factor=0", "--hash=64"]);

@@ -1,4 +1,4 @@
-//! `RamLimitMb` bounds the whole process, and a search goes on at the bound.
+//! `RamLimitMb` bounds the memory of the whole process, and a search goes on when the bound is reached.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -7,7 +7,7 @@ mod driver;
 use driver::{Engine, patience};
 use std::time::Instant;
 
-/// A figure of the process's memory in KiB, by its name in `/proc`.
+/// A figure of the process's memory, in KiB, by its name in `/proc`.
 fn kib(engine: &Engine, name: &str) -> u64 {
     let path = format!("/proc/{}/status", engine.id());
     let status = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -16,14 +16,14 @@ fn kib(engine: &Engine, name: &str) -> u64 {
     figure.unwrap_or_else(|| panic!("{name} in {path}"))
 }
 
-/// What an info line says under this name.
+/// The number behind `name` in an info line.
 fn number(line: &str, name: &str) -> Option<u64> {
     line.split(' ').skip_while(|word| *word != name).nth(1)?.parse().ok()
 }
 
-/// Searches until the tree has been full and `more` playouts have gone on from there. Gives back the nodes then.
+/// Searches until the tree has been full and `more` playouts have been made after that. Returns the nodes at the end.
 ///
-/// How long that takes is the network's and the machine's affair, but the tree has to grow until it is full.
+/// How long that takes depends on the network and the machine, but the tree has to grow until it is full.
 fn fill(engine: &mut Engine, more: u64) -> u64 {
     let mut deadline = Instant::now() + 2 * patience();
     let (mut full_at, mut last, mut fullest) = (None, 0, 0);
@@ -34,7 +34,7 @@ fn fill(engine: &mut Engine, more: u64) -> u64 {
         let (nodes, hashfull) = (number(line, "nodes").unwrap_or(0), number(line, "hashfull").unwrap_or(0));
         assert!(nodes >= last, "nodes fell from {last} to {nodes}");
         last = nodes;
-        // Nothing but folding makes a tree smaller.
+        // Only folding makes a tree smaller.
         let is_full = full_at.is_none() && hashfull < fullest;
         if is_full {
             full_at = Some(nodes);
@@ -49,7 +49,7 @@ fn fill(engine: &mut Engine, more: u64) -> u64 {
     }
 }
 
-/// Fills a tree under a limit of `mb` MiB, and looks at the memory, the search and the answer to `stop`.
+/// Fills a tree under a limit of `mb` MiB, and checks the memory, the search and the answer to `stop`.
 fn stays_below(mb: u64, options: &[(&str, String)], more: u64) {
     let mut engine = Engine::with(&[]);
     engine.say(&format!("setoption name RamLimitMb value {mb}"));
@@ -85,10 +85,10 @@ fn is_too_low_a_limit(line: &str) -> bool {
     line.starts_with("info string the program and its network take more than RamLimitMb=")
 }
 
-/// The pages of a tree that was full are not taken for the new network's.
+/// The memory of a tree that was full is not mistaken for the new network's.
 #[test]
 fn another_network_leaves_the_tree_its_room() {
-    // Of a smaller tree some allocators keep the pages for later.
+    // Some allocators keep the memory of a smaller tree for later.
     let mb = 96;
     let mut engine = Engine::with(&["--backend=random", "--nncache-mb=0", &format!("--ramlimit-mb={mb}")]);
     for backend in ["constant", "random"] {
@@ -96,7 +96,7 @@ fn another_network_leaves_the_tree_its_room() {
         fill(&mut engine, 1000);
         engine.ask("stop", "bestmove");
         engine.say(&format!("setoption name Backend value {backend}"));
-        // Three times what the smallest tree holds.
+        // Three times as many nodes as the smallest tree holds.
         let lines = engine.ask("go nodes 30000", "bestmove");
         assert!(!lines.iter().any(|line| is_too_low_a_limit(line)), "{backend}: {lines:#?}");
         let full = lines.iter().rev().find_map(|line| number(line, "hashfull"));
@@ -107,7 +107,7 @@ fn another_network_leaves_the_tree_its_room() {
     assert!(peak <= mb * 1024, "{peak} KiB of {mb} MiB");
 }
 
-/// A limit that the network alone breaks is not kept, and that is said.
+/// A limit that the network alone exceeds is not kept, and a line says so.
 #[test]
 fn a_limit_that_cannot_be_kept_is_named() {
     for (mb, expected) in [(8, true), (500, false)] {
@@ -116,7 +116,7 @@ fn a_limit_that_cannot_be_kept_is_named() {
         let said = lines.iter().any(|line| is_too_low_a_limit(line));
         assert_eq!(said, expected, "{mb} MiB: {lines:#?}");
     }
-    // Once, also where the network is there already.
+    // The line comes once, also if the network is there already.
     let mut engine = Engine::with(&["--backend=host", "--threads=1"]);
     engine.ask("go nodes 1", "bestmove");
     engine.say("setoption name RamLimitMb value 8");
@@ -124,7 +124,7 @@ fn a_limit_that_cannot_be_kept_is_named() {
         let lines = engine.ask("go nodes 2", "bestmove");
         assert_eq!(lines.iter().any(|line| is_too_low_a_limit(line)), expected, "{lines:#?}");
     }
-    // And of each evaluator.
+    // It comes once for each evaluator.
     engine.say("setoption name Backend value random");
     engine.say("setoption name RamLimitMb value 1");
     for (backend, expected) in [("random", true), ("constant", true), ("constant", false)] {
@@ -152,7 +152,7 @@ fn sessions_and_positions_at_a_time_share_what_there_is() {
     }
 }
 
-/// A tree that is asked for takes what its text does, and that in one search at a time.
+/// A tree in an answer takes as much memory as its text, and only one search at a time makes one.
 #[test]
 fn trees_of_answers_are_no_larger_than_their_lines() {
     let mb = 128;
@@ -167,7 +167,7 @@ fn trees_of_answers_are_no_larger_than_their_lines() {
     assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
 }
 
-/// In Go there are notes beside the trees.
+/// In Go there are also notes that take memory beside the trees.
 #[test]
 fn positions_of_go_share_what_there_is() {
     let mb = 128;
@@ -196,7 +196,7 @@ fn analysis_says_what_there_is_no_room_for() {
     assert!(!text.contains("RamLimitMb"), "{text}");
 }
 
-/// Little more than the process takes for itself: there is a search all the same.
+/// The limit is little more than what the process takes for itself: there is a search all the same.
 #[test]
 #[ignore = "takes minutes"]
 fn a_network_with_little_room_beside_it() {

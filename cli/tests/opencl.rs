@@ -1,4 +1,4 @@
-//! `selftest`, `tune` and `devices` of the real binary, where there is an OpenCL device.
+//! Tests `selftest`, `tune` and `devices` of the real binary, if there is an OpenCL device.
 
 mod driver;
 
@@ -8,13 +8,13 @@ use oncilla_opencl::kernels::{Tuning, Variant};
 use same_file::Handle;
 use serde_json::Value;
 
-/// True if a device is there; a line says so where none is.
+/// True if there is a device; false, after printing a line, if there is none.
 fn device_is_there() -> bool {
     match device::choose(&DeviceChoice::Auto) {
         Ok(_) => true,
         Err(why) => {
             assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
-            // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+            // Not `eprintln!`: the test runner does not show that if a test passes.
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {why}\n").as_bytes());
             false
         }
@@ -38,7 +38,7 @@ fn a_device_is_named_and_proved_right() {
     assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));
 }
 
-/// Behind its planes and globals stand numbers that other networks don't read.
+/// Behind its planes and globals, such a network reads numbers that other networks don't.
 #[test]
 fn a_network_for_human_play_is_proved_right() {
     if !device_is_there() {
@@ -52,7 +52,7 @@ fn a_network_for_human_play_is_proved_right() {
     assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));
 }
 
-/// Before there is memory for it, of which no machine has so much.
+/// It is refused before memory for it is allocated, of which no machine has that much.
 #[test]
 fn a_profile_of_more_than_any_device_takes_is_refused() {
     let args = ["backendbench", "--profile", "--batch=1,1000000000000", "--backend=opencl", "--weights=tiny"];
@@ -103,7 +103,7 @@ fn a_candidate_says_how_it_went() {
     assert!(stderr(&wrong).contains("--candidate: expected winograd="), "{}", stderr(&wrong));
 }
 
-/// No candidate is done in no time, so that tuning ends at once.
+/// Every candidate takes longer than 0 s, so tuning ends at once.
 const HURRIED: [&str; 4] = ["tune", "--backend=opencl", "--weights=tiny", "--limit=0"];
 const TOO_LATE: &str = "it took more than 0 s";
 
@@ -139,7 +139,7 @@ fn a_cache_that_can_not_be_used_stops_no_tuning() {
     let said = stderr(&output);
     assert!(said.contains("; what is found is not kept") && said.contains(TOO_LATE), "{said}");
     assert!(!said.contains("--again"), "{said}");
-    // What makes no sense is somebody's to look at.
+    // A file that makes no sense is left for a person to look at.
     let cache = format!("--cache-dir={}", folder.0.display());
     run(&[&HURRIED[..], &[cache.as_str()]].concat(), "");
     let records = std::fs::read_dir(folder.0.join("tuning")).expect("a folder").flatten().map(|entry| entry.path());
@@ -173,7 +173,7 @@ fn weights_that_can_be_read_once_are_refused() {
     assert!(!folder.0.join("tuning").exists(), "something was tried");
 }
 
-/// Whoever names the host is not told of a device.
+/// If the host is named as the backend, nothing is said of devices.
 #[test]
 fn a_backend_without_devices_is_taken_at_its_word() {
     if !device_is_there() {
@@ -211,7 +211,7 @@ fn programs(folder: &Folder) -> Vec<std::path::PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// What a start says of itself that evaluates one position.
+/// What the program says at its start when it evaluates one position.
 fn start(args: &[&str]) -> String {
     let mut command = binary();
     let output = command.args(["bench", "--fen=startpos", "--nodes=4", "--backend=opencl"]).args(args).output();
@@ -235,20 +235,20 @@ fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
     assert!(!start(&[&cache]).contains("compiled programs"));
     let files = programs(&folder);
     if files.is_empty() {
-        // A driver need not give its binaries.
+        // A driver need not hand out its binaries.
         return;
     }
-    // A program that is compiled again comes in a new file; reading one changes its time.
+    // A program that is compiled again is written to a new file; reading one only changes its time.
     let file = || Handle::from_path(&files[0]).expect("a file");
     let before = file();
     assert!(!start(&[&cache]).contains("compiled programs"));
     assert_eq!((file(), programs(&folder).len()), (before, files.len()), "nothing was compiled again");
-    // A file that was cut off.
+    // A file that is cut off.
     let whole = std::fs::read(&files[0]).expect("a file");
     std::fs::write(&files[0], &whole[..whole.len() / 2]).expect("a file");
     let said = start(&[&cache]);
     assert!(said.contains("compiled programs: ") && said.contains("it is damaged; compiled again"), "{said}");
-    // A whole file, of which the driver can make nothing.
+    // A complete file, but the driver can't use its content.
     let head = whole.windows(7).position(|window| window == b"\nbytes:").expect("a head") + 1;
     let nonsense = [7; 100];
     let mut file = whole[..head].to_vec();
@@ -320,7 +320,7 @@ fn of_several_devices_those_are_used_that_are_there() {
 
 #[test]
 fn of_two_devices_of_a_platform_both_are_used() {
-    // PoCL offers its processor twice when it is told to.
+    // PoCL offers its processor twice if it is told to.
     let listed = binary().arg("devices").env("POCL_DEVICES", "pthread basic").output().expect("the binary starts");
     let text = stdout(&listed);
     if text.lines().filter(|line| line.contains("Portable Computing Language")).count() < 2 {
@@ -338,7 +338,7 @@ fn of_two_devices_of_a_platform_both_are_used() {
     );
 }
 
-// A library of the system is made by `cc`.
+// Only on Unix, where `cc` makes the library.
 #[cfg(unix)]
 mod hanging {
     use super::*;
@@ -346,7 +346,7 @@ mod hanging {
     use std::process::Stdio;
     use std::time::{Duration, Instant};
 
-    /// A library whose first call never comes back.
+    /// A library whose first call never returns.
     const HANGS: &str =
         "#include <unistd.h>\nint clGetPlatformIDs(unsigned n, void *to, unsigned *count) { for (;;) pause(); }\n";
 

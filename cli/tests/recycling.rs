@@ -1,8 +1,8 @@
-//! What a search loses by having too little memory: moves, and time.
+//! What a search loses by having too little memory: in moves, and in time.
 //!
-//! The evaluator counts material and mobility: cheap, but of an opinion. A playout that only restores what was folded
-//! is a playout here: the small tree gets no more evaluations than the large one. The long runs are ignored here;
-//! ci/nightly has them.
+//! The evaluator counts material and mobility: it is cheap, but has an opinion. A playout that only restores what was
+//! folded counts as a playout here: the small tree gets no more evaluations than the large one. The long runs are
+//! ignored here; ci/nightly runs them.
 
 use oncilla_chess::cozy_chess::{
     Board, get_bishop_moves, get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves,
@@ -19,19 +19,19 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Room of the small tree.
+/// The number of nodes of the small tree.
 const SMALL: usize = 10_000;
-/// Words for edges that go with a node.
+/// The number of words for edges per node.
 const WORDS_PER_NODE: usize = 25;
-/// So many that nodes run out first, whatever the positions.
+/// So many words that nodes run out first, whatever the positions.
 const AMPLE_WORDS: usize = 60;
-/// Playouts of both searches.
+/// The playouts of each of the two searches.
 const PLAYOUTS: u64 = 200_000;
-/// What the chosen move may be worth less than the best one.
+/// How much less than the best move the chosen one may be worth.
 const TOLERANCE: f32 = 0.02;
-/// Share of positions in which it may not be worth less: 95 of 100.
+/// The share of positions in which it must not be worth less than that: 95 of 100.
 const SHARE: (usize, usize) = (95, 100);
-/// Longest time for which a search may stand still.
+/// The longest time for which a search may stand still.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Memory for a tree.
@@ -53,7 +53,7 @@ impl Room {
     }
 }
 
-/// Pawns that a piece is worth.
+/// The worth of a piece in pawns.
 fn pawns(piece: Piece) -> f32 {
     match piece {
         Piece::Pawn => 1.0,
@@ -64,7 +64,7 @@ fn pawns(piece: Piece) -> f32 {
     }
 }
 
-/// Material in pawns, and a twentieth of a pawn for each square that a piece may go to.
+/// Material in pawns, plus a twentieth of a pawn for each square to which a piece may go.
 fn strength(board: &Board, color: Color) -> f32 {
     let (own, all) = (board.colors(color), board.occupied());
     let mut sum = 0.0;
@@ -91,15 +91,14 @@ fn value(board: &Board) -> Value {
     Value { wl: (ahead / 4.0).tanh(), d: 0.0, m: 0.0 }
 }
 
-/// Captures and promotions are looked at first: the larger the victim and the smaller the piece that takes, the
-/// earlier.
+/// Captures and promotions are looked at first: the larger the victim and the smaller the capturing piece, the earlier.
 fn logit(board: &Board, mv: ChessMove) -> f32 {
     let victim = board.piece_on(mv.to).filter(|_| board.color_on(mv.to) == Some(!board.side_to_move()));
     let taken = victim.map_or(0.0, |victim| 1.0 + pawns(victim) - board.piece_on(mv.from).map_or(0.0, pawns) / 5.0);
     0.4 * (taken + mv.promotion.map_or(0.0, pawns))
 }
 
-/// One thread's playouts below a position.
+/// Makes the playouts of one thread below a position.
 struct Player {
     history: History,
     root_len: usize,
@@ -109,13 +108,13 @@ struct Player {
     pauses: Pauses,
 }
 
-/// Times that the search stood still to make room.
+/// How often, and how long, the search stood still to make room.
 #[derive(Clone, Copy, Default)]
 struct Pauses {
     count: u64,
-    /// By the clock on the wall: what other programs did meanwhile counts too.
+    /// In wall-clock time, which includes what other programs did meanwhile.
     longest: Duration,
-    /// By this thread's own time, as far as the system says it.
+    /// In this thread's own time, as precisely as the system tells it.
     longest_own: Duration,
 }
 
@@ -129,7 +128,7 @@ impl Pauses {
     }
 }
 
-/// Processor time of this thread, to the scheduler's tick.
+/// The processor time of this thread, to the scheduler's tick.
 fn own_time() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split(' ').next()?.parse().ok().map(Duration::from_nanos)
@@ -148,7 +147,7 @@ impl Player {
         }
     }
 
-    /// Plays so many playouts, those that restore included.
+    /// Makes `playouts` playouts, including those that restore.
     fn play<R: Repository>(&mut self, search: &mut Search<R>, playouts: u64) {
         let mut done = u64::from(search.nodes());
         while done < playouts {
@@ -203,11 +202,11 @@ fn positions() -> Vec<String> {
     text.lines().map(str::to_string).collect()
 }
 
-/// How far the small tree's move is from the best one, by the large tree.
+/// How far the small tree's move is from the best one, according to the large tree.
 struct Loss {
-    /// From the value of the move that the large tree chooses.
+    /// How much less it is worth than the move that the large tree chooses.
     from_choice: f32,
-    /// From the largest value of a move that it has looked at.
+    /// How much less it is worth than the most valuable move that the large tree has looked at.
     from_largest: f32,
 }
 
@@ -218,7 +217,7 @@ fn loss(fen: &str, pauses: &Mutex<Pauses>) -> Loss {
     player.play(&mut bounded, PLAYOUTS);
     let best = bounded.best_edge().expect("a visited move");
     let chosen = best.mv.expect("a visited move");
-    // Behind a move that mates there is nothing to search.
+    // After a move that mates there is nothing to search.
     assert!(player.pauses.count > 0 || best.bounds().closed(), "the small tree was never full: {fen}");
     let mut total = pauses.lock().unwrap_or_else(PoisonError::into_inner);
     *total = total.plus(player.pauses);
@@ -236,12 +235,12 @@ fn loss(fen: &str, pauses: &Mutex<Pauses>) -> Loss {
     Loss { from_choice: best - ours, from_largest: largest - ours }
 }
 
-/// Standard error, past the test runner, which keeps `eprintln!` to itself where a test passes.
+/// Writes to standard error, past the test runner, which does not show `eprintln!` if a test passes.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Looks at some of the positions, on all cores.
+/// Compares the searches on some of the positions, on all cores.
 fn compare(fens: &[String]) {
     let (next, pauses, losses) = (AtomicUsize::new(0), Mutex::default(), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(fens.len());
@@ -272,7 +271,7 @@ fn compare(fens: &[String]) {
     assert!(choice * SHARE.1 >= SHARE.0 * losses.len(), "{choice} of {} are too few", losses.len());
 }
 
-/// Every tenth position.
+/// On every tenth position.
 #[test]
 fn a_small_tree_chooses_as_a_large_one() {
     compare(&positions().into_iter().step_by(10).collect::<Vec<_>>());
@@ -296,7 +295,7 @@ fn ten_million_playouts_in_ten_thousand_nodes() {
     assert!(search.best_move().is_some());
 }
 
-/// A pause is a matter of time: alone on its cores only.
+/// Pauses can be measured only if nothing else runs on the cores.
 #[test]
 #[ignore = "measures time, and takes minutes"]
 fn folding_does_not_stop_a_search_for_long() {

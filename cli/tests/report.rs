@@ -1,4 +1,4 @@
-//! `oncilla report`, through the real binary, and its page in a real browser.
+//! Tests `oncilla report`, through the real binary, and its page in a real browser.
 
 mod driver;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// A game that ends in mate, one from another position, one of Chess960, a broken one, one without moves.
+/// A game that ends in mate, one from another position, one of Chess960, a broken one, and one without moves.
 const GAMES: &str = r#"[Event "A test"]
 [White "Anna </script>"]
 [Black "Bea"]
@@ -40,7 +40,7 @@ const GAMES: &str = r#"[Event "A test"]
 *
 "#;
 
-/// Makes the report of [`GAMES`] in the folder.
+/// Makes the report of [`GAMES`] in `folder`.
 fn report(folder: &Folder) -> std::process::Output {
     std::fs::write(folder.0.join("games.pgn"), GAMES).unwrap();
     let file = folder.file("games.pgn");
@@ -71,7 +71,7 @@ fn every_position_is_in_all_three_files() {
             (moves(own), &own.result, own.tag("White")),
             (moves(annotated), &annotated.result, annotated.tag("White"))
         );
-        // Behind a mate there is nothing to evaluate.
+        // After a mate there is nothing to evaluate.
         let is_mate = |played: &Played| annotated.tag("White") == Some("Anna </script>") && played.mv.to == Square::H4;
         let expected = |played: &Played| if is_mate(played) { "[%wdl 0 0 1000]" } else { "[%eval " };
         assert!(annotated.moves.iter().all(|played| played.comments[0].starts_with(expected(played))), "{annotated:?}");
@@ -86,7 +86,7 @@ fn every_position_is_in_all_three_files() {
     };
     assert_eq!((turns("1"), turns("2"), turns("3")), ((0..=4).collect(), (0..=4).collect(), vec![]));
     assert_eq!((turns("4"), turns("5"), lines.len()), ((0..=2).collect(), vec![0], 4 + 14));
-    // Numbers are White's: she is mated, whoever is to move.
+    // The numbers are White's: she is mated, whoever is to move.
     let mated = lines.iter().find(|line| line["id"] == "1" && line["turnNumber"] == 4).unwrap();
     assert_eq!(mated["rootInfo"]["winrate"], 0.0);
 }
@@ -103,7 +103,7 @@ fn a_report_needs_games() {
     assert!(stderr(&missing).contains("/no such file.pgn: "), "{}", stderr(&missing));
 }
 
-/// The numbers of visits of the positions of a report.
+/// The number of visits of each position of a report.
 fn visits(folder: &Folder, name: &str) -> Vec<u64> {
     let lines = folder.text(name);
     lines
@@ -146,7 +146,7 @@ fn a_report_that_comes_to_nothing_leaves_the_earlier_one() {
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
         assert!(texts() == good && files() == 4, "{nothing:?}");
     }
-    // A folder in the way is seen before the work is done.
+    // A folder in the way is noticed before the work is done.
     std::fs::write(&games, "1. e4 *\n").unwrap();
     std::fs::create_dir(folder.0.join("x.html")).unwrap();
     let output = report(&["--out", &folder.file("x")]);
@@ -158,7 +158,7 @@ fn a_report_that_comes_to_nothing_leaves_the_earlier_one() {
 fn games_may_be_packed_by_gzip() {
     use std::io::Write;
     let folder = Folder::new("report-gzip");
-    // Members one behind the other are one file.
+    // Several gzip members one after the other are one file.
     let mut packed = Vec::new();
     for game in ["1. e4 *\n", "1. d4 *\n"] {
         let mut gzip = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::default());
@@ -168,7 +168,7 @@ fn games_may_be_packed_by_gzip() {
     let output = run(&["report", &folder.file("games.pgn.gz"), "--backend=random", "--max-visits=2"], "");
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(games(&folder.text("games.report.pgn")).len(), 2);
-    // Of a file that is cut what is whole is not lost.
+    // If a file is cut off, the games that are complete are not lost.
     std::fs::write(folder.0.join("cut.pgn.gz"), &packed[..packed.len() - 4]).unwrap();
     let output = run(&["report", &folder.file("cut.pgn.gz"), "--backend=random", "--max-visits=2"], "");
     assert_eq!(output.status.code(), Some(2));
@@ -221,7 +221,7 @@ fn the_games_are_not_written_over() {
         assert!(stderr(&refused).contains("--out: expected another name"), "{}", stderr(&refused));
         assert_eq!(folder.text(games), "1. e4 *\n");
     }
-    // Standard input is a file, too.
+    // Standard input may be a file, too.
     let games = std::fs::File::open(folder.0.join("x.pgn")).unwrap();
     let refused =
         binary().args(["report", "--out", &folder.file("x"), "--backend=random"]).stdin(games).output().unwrap();
@@ -229,14 +229,14 @@ fn the_games_are_not_written_over() {
     assert_eq!(folder.text("x.pgn"), "1. e4 *\n");
 }
 
-/// A browser that shows itself to nobody.
+/// A browser without a window.
 fn browser() -> Option<&'static str> {
     let is_here =
         |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"].into_iter().find(is_here)
 }
 
-/// The page as the browser has it after its scripts, and what they said on the console.
+/// The page as it is in the browser after its scripts have run, and what these wrote to the console.
 fn open(browser: &str, folder: &Folder, page: &Path) -> (String, String) {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=5000"])
@@ -261,27 +261,27 @@ fn the_page_opens_in_a_browser() {
     let (shown, console) = open(browser, &folder, &page);
     assert_eq!(console, "", "the script says nothing, and nothing is refused");
     assert!(shown.contains("data-games=\"4\""), "{shown}");
-    // The first game is open: two charts at most, a board, its moves, and the mistakes that it has.
+    // The first game is open: at most two charts, a board, the moves, and the mistakes if there are any.
     let first = shown.split("<details").nth(1).unwrap();
     assert!(first.contains("<polyline") && first.contains("class=\"score\""), "{first}");
     let boards = first.matches("class=\"board\"").count();
     let mistakes = first.matches("<figure").count();
     assert!(mistakes >= 1 && boards == mistakes + 1, "{boards} boards, {mistakes} mistakes");
-    // Nobody takes anything in the first game.
+    // Nothing is captured in the first game.
     assert_eq!(first.matches("class=\"piece\"").count(), 32 * boards);
     for text in ["f3", "e5", "g4", "Qh4#", "Anna &lt;/script&gt;", "The biggest mistakes"] {
         assert!(first.contains(text), "{text}");
     }
     assert_eq!(shown.matches("<summary>").count(), 4);
     assert!(shown.contains("Passed over"));
-    // What the browser would say of a page with a fault.
+    // What the browser would report for a page with a fault.
     let text = folder.text("games.report.html").replace("\"use strict\";", "\"use strict\"; nothing_of_the_kind();");
     std::fs::write(&page, text).unwrap();
     let (shown, console) = open(browser, &folder, &page);
     assert!(console.contains("nothing_of_the_kind") && !shown.contains("data-games"), "{console}");
 }
 
-/// Where the game is over with a mate the page says who won, and nothing in pawns.
+/// If the game ended with mate the page says who won, and gives nothing in pawns.
 #[test]
 fn the_page_says_who_was_mated() {
     let Some(browser) = browser() else {

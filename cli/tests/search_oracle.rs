@@ -1,7 +1,7 @@
-//! The tree against Lc0's, visit for visit: one thread, batch 1, no cache, the same network.
+//! Compares the tree with Lc0's, visit for visit: one thread, batch 1, no cache, the same network.
 //!
-//! Each row of the oracle says with which flags Lc0 ran, what it searched, and how many visits each root move had. The
-//! real binary gets the same flags and answers over UCI.
+//! Each row of the oracle gives the flags with which Lc0 ran, what it searched, and how many visits each root move had.
+//! The real binary gets the same flags, and answers over UCI.
 
 mod common;
 mod program;
@@ -36,7 +36,7 @@ impl Engine {
         writeln!(self.process.stdin.as_mut().expect("stdin is piped"), "{text}").expect("the engine reads");
     }
 
-    /// Everything up to the line that begins with `last`.
+    /// Returns everything up to the line that begins with `last`.
     fn until(&mut self, last: &str) -> Vec<String> {
         let mut heard = Vec::new();
         loop {
@@ -57,20 +57,20 @@ impl Drop for Engine {
     }
 }
 
-/// The moves of the last info.
+/// The moves of the best line, from the last info.
 fn best_line<'l>(mut heard: impl DoubleEndedIterator<Item = &'l str>) -> Option<&'l str> {
     heard.rfind(|line| line.starts_with("info depth")).and_then(|line| line.split_once(" pv ")).map(|(_, pv)| pv)
 }
 
-/// What a search says.
+/// What a search reports.
 struct Said {
-    /// Visits by root move.
+    /// The visits of each root move.
     visits: BTreeMap<String, i64>,
     /// V of the moves whose result is certain.
     results: BTreeMap<String, f64>,
     /// The best line.
     line: String,
-    /// The last words: the best move, and the reply to ponder on.
+    /// The last line: the best move, and the reply to ponder on.
     best: String,
 }
 
@@ -90,12 +90,12 @@ impl Said {
         }
     }
 
-    /// What is otherwise than in a row with the same visits.
+    /// What differs from a row with the same visits.
     fn otherwise(&self, row: &Value) -> Option<String> {
         let children = row["children"].as_object().expect("children");
         let certain = children.iter().filter(|(_, child)| child["extra"] == "(T)");
         let mut results = certain.filter_map(|(mv, child)| Some((mv, child["V"].as_f64()?)));
-        // Without the whole output the line is known as far as its second move.
+        // If not all of the output is on record, the line is known only up to its second move.
         let line = best_line(words(row, "raw").into_iter());
         let texts = [(self.best.as_str(), Some(text(row, "bestmove"))), (self.line.as_str(), line)];
         let texts = texts.into_iter().find(|(ours, theirs)| theirs.is_some_and(|theirs| theirs != *ours));
@@ -107,7 +107,7 @@ impl Said {
     }
 }
 
-/// One row searched by the engine.
+/// Searches one row with the engine.
 fn search(engine: &mut Engine, row: &Value) -> Said {
     engine.tell("ucinewgame");
     engine.tell(&format!("position fen {} moves {}", text(row, "fen"), words(row, "moves").join(" ")));
@@ -115,14 +115,14 @@ fn search(engine: &mut Engine, row: &Value) -> Said {
     Said::new(&engine.until("bestmove"))
 }
 
-/// How one row differs.
+/// How a search differs from its row.
 struct Difference {
-    /// The largest difference of a move's visits.
+    /// The largest difference in a move's visits.
     most: i64,
-    /// Of all moves together.
+    /// The difference of all moves together.
     sum: i64,
     same_best: bool,
-    /// What is said otherwise although all visits are the same.
+    /// What differs although all visits are the same.
     otherwise: Option<String>,
 }
 
@@ -141,8 +141,8 @@ fn compare(engine: &mut Engine, row: &Value) -> Difference {
     }
 }
 
-/// The terms of "First light": up to 100 nodes equal visits in 95% of the rows and at most 2 apart in the rest; beyond,
-/// the same best move and 2% of the visits elsewhere in 95% of the rows.
+/// The terms of "First light". Up to 100 nodes: equal visits in 95% of the rows, and at most 2 apart in the rest.
+/// Beyond: the same best move, and at most 2% of the visits elsewhere, in 95% of the rows.
 fn meets_the_terms(rows: &[(Value, Difference)], nodes: u64) {
     let n = rows.len();
     let (good, limit) = if nodes <= 100 {
@@ -173,7 +173,7 @@ fn check_configuration(rows: Vec<Value>, nets: &Path, configuration: &str) {
     let first = rows.first().unwrap_or_else(|| panic!("rows of {configuration}"));
     let weights = nets.join(format!("{}.pb.gz", text(first, "net")));
     let mut args = words(first, "args");
-    // Lc0 had no tables, and nothing that is built in.
+    // Lc0 had no tablebases, and has no built-in endings.
     args.extend(["--search-graph=tree", "--no-builtin-endgames"]);
     let mut engine = Engine::start(&args, &weights);
     let mut by_nodes: BTreeMap<u64, Vec<(Value, Difference)>> = BTreeMap::new();
@@ -210,22 +210,22 @@ fn as_lc0_with_a_draw_score() {
     check_shared("classic_drawscore");
 }
 
-/// An attention body with smolgen, several heads and moves left.
+/// A network with an attention body with smolgen, several heads and moves left.
 #[test]
 fn as_lc0_with_an_attention_body() {
     check_shared("classic_mlh");
 }
 
-/// A network of our own, so that a machine without the reference data checks the same code.
+/// A network in the repository, so that a machine without the reference data checks the same code.
 #[test]
 fn as_lc0_with_moves_left() {
     let nets = fixtures().join("nets/synthetic");
     check_configuration(json_lines(&fixtures().join("search.jsonl")), &nets, "classic_mlh2");
 }
 
-/// Rows that Lc0 searched with a cache whose key leaves out the history of a position: from some ten nodes on it
-/// answers for positions that the network would answer otherwise. Ours does not, so visits are held against these rows
-/// only up to there; beyond, the move and nearly all visits are the same, and `classic_nocache` says the rest.
+/// Rows that Lc0 searched with a cache whose key leaves out the history of a position: from some ten nodes on, it
+/// answers for positions for which the network would answer otherwise. Ours does not, so visits are compared with these
+/// rows only up to there; beyond, the move and nearly all visits are the same, and `classic_nocache` tests the rest.
 #[test]
 fn as_lc0_with_its_cache() {
     let Some(shared) = shared() else { return };
@@ -236,8 +236,8 @@ fn as_lc0_with_its_cache() {
 }
 
 /// Lc0's graph search refreshes an edge from a node that others have visited, and so does ours; but ours joins
-/// positions only if their reversible past is the same, and counts a visit that merely refreshes. So visits are near,
-/// not equal.
+/// positions only if their reversible past is the same, and counts a visit that merely refreshes. So the visits are
+/// near each other, not equal.
 #[test]
 fn near_lc0s_graph_search() {
     let Some(shared) = shared() else { return };

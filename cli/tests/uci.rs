@@ -1,11 +1,11 @@
-//! Sessions with the real binary: what a GUI sends, and what no GUI should.
+//! Sessions with the real binary: what a GUI sends, and what no GUI should send.
 
 mod driver;
 
 use driver::{A_WHILE, Engine, run, stderr, stdout};
 use std::process::Stdio;
 
-/// Smart pruning ends no search before it has as many visits as were asked for. What is proven still does.
+/// Smart pruning ends no search before it has as many visits as were asked for. A proof still does.
 const TO_THE_LAST_VISIT: &str = "--smart-pruning-minimum-batches=10000";
 
 fn best_moves(lines: &[String]) -> usize {
@@ -45,7 +45,7 @@ fn nobody_reads_standard_error() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let mut command = driver::binary();
-    // An option without effect says so there.
+    // An option without effect is reported there.
     command.args(["--backend=random", "--task-workers=1"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
     assert!(command.status().expect("the binary starts").success());
 }
@@ -95,7 +95,7 @@ fn lines_of_a_megabyte() {
     let lines = engine.ask("isready", "readyok");
     assert_eq!(lines.len(), 5, "{lines:#?}");
     assert!(lines.iter().all(|line| line.len() < 1000));
-    // A legal game of a megabyte: 52,000 moves there and back.
+    // A legal game of a megabyte: each side's knight goes there and back 52,000 times.
     engine.say(&format!("position startpos moves {}", "g1f3 g8f6 f3g1 f6g8 ".repeat(52_000)));
     assert_eq!(engine.ask("d", "info string fen").len(), 1);
     engine.best_move("go nodes 10");
@@ -207,7 +207,7 @@ fn pondering_waits_for_the_hit() {
     assert_eq!(engine.overhear(), Vec::<String>::new());
 }
 
-/// What was pondered is there after the hit, and in the next move's tree.
+/// What was pondered is kept after the hit, and in the next move's tree.
 #[test]
 fn pondering_is_not_lost() {
     let mut engine = Engine::with(&["--backend=random", "--ponder", "--smart-pruning-factor=0"]);
@@ -228,12 +228,12 @@ fn pondering_is_not_lost() {
     engine.ask("stop", "bestmove");
 }
 
-/// The clock leaves hours: whoever waits for the budget fails here by the test's patience.
+/// The clock leaves hours: an engine that waits for its budget runs into the test's patience.
 #[test]
 fn a_hit_on_a_forced_move_is_answered_at_once() {
     for manager in ["smooth", "legacy"] {
         let mut engine = Engine::with(&["--backend=random", "--ponder", &format!("--time-manager={manager}")]);
-        // Nothing but taking the queen.
+        // The only legal move is to take the queen.
         engine.say("position fen 7k/8/8/8/8/8/1q6/K5R1 w - - 0 1");
         engine.say("go ponder wtime 36000000 btime 36000000");
         assert_eq!(best_moves(&engine.overhear()), 0);
@@ -268,8 +268,8 @@ fn quit_ends_a_search_at_once() {
     assert!(status.success());
 }
 
-/// A pipe that nobody writes to: whoever opens it as a network or as hints waits. Searches that were asked for before
-/// `quit` hold it up no longer than a network does.
+/// Opening a pipe into which nothing writes, as a network or as hints, waits for ever. Searches that were asked for
+/// before `quit` hold it up no longer than the network itself does.
 #[cfg(unix)]
 #[test]
 fn quit_ends_what_waits_for_a_file() {
@@ -290,7 +290,7 @@ fn quit_ends_what_waits_for_a_file() {
         (&hints, "isready\ngo nodes 10\nquit"),
         (&"--threads=1".to_string(), &set),
     ];
-    // Each takes its five seconds.
+    // Each session takes the five seconds.
     std::thread::scope(|scope| {
         for (option, lines) in sessions {
             scope.spawn(move || {
@@ -303,7 +303,7 @@ fn quit_ends_what_waits_for_a_file() {
     });
 }
 
-/// The tree goes, and what was evaluated for it stays.
+/// The tree is cleared, and the evaluations made for it are kept.
 #[test]
 fn to_clear_the_tree_leaves_the_cache() {
     let mut engine = Engine::start();
@@ -350,7 +350,7 @@ fn wait_holds_back_what_can_wait() {
     assert!(engine.finish().0.success());
 }
 
-/// A script may end with `quit`, and `stop` is for the search before it.
+/// A script may end with `quit`, and `stop` belongs to the search before it.
 #[test]
 fn what_comes_behind_a_wait_is_meant_for_later() {
     let mut engine = Engine::with(&["--backend=random", TO_THE_LAST_VISIT]);
@@ -366,12 +366,13 @@ fn what_comes_behind_a_wait_is_meant_for_later() {
     assert!(as_asked, "{searched:?} {lines:#?}");
 }
 
-/// What comes in is kept up to a thousand lines; a search without an end can't be told to stop behind more.
+/// Up to a thousand lines of input are kept; a search without an end can't be told to stop by a line behind more than
+/// that.
 #[test]
 fn more_behind_a_wait_than_is_kept_ends_a_search_without_an_end() {
     let flood = "position startpos moves e2e4\n".repeat(1500);
     let said = "info string more has come in behind wait than is kept: the search is stopped";
-    // One with an end of its own goes on to it.
+    // A search that has an end of its own goes on until then.
     for (go, times_said) in [("go infinite", 1), ("go movetime 300", 0)] {
         let mut engine = Engine::with(&["--backend=constant"]);
         engine.say(&format!("{go}\nwait\n{flood}d\nstop\nquit"));
@@ -383,7 +384,7 @@ fn more_behind_a_wait_than_is_kept_ends_a_search_without_an_end() {
     }
 }
 
-/// The mate is found before anything behind the `wait` is heard: another search, the end, or `quit`.
+/// The mate is found before anything behind the `wait` takes effect: another search, the end of the input, or `quit`.
 #[test]
 fn wait_waits_for_a_mate() {
     let position = "position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\ngo mate 1\nwait\n";
@@ -412,7 +413,7 @@ fn a_mate_that_may_not_be_played_ends_no_search() {
 #[test]
 fn the_last_line_is_about_the_move_that_is_played() {
     let (mut by_bound, mut by_visits) = (Engine::start(), Engine::start());
-    // Where nearly every move is looked at, the best of them has seldom the most visits.
+    // If nearly every move is looked at, the best one seldom has the most visits.
     for option in ["FinalChoice value lcb", "LcbStdevs value 0", "LcbMinVisitShare value 0.01"] {
         by_bound.say(&format!("setoption name {option}"));
     }
@@ -439,13 +440,13 @@ fn search_moves_are_the_only_ones() {
     assert!(lines[0].starts_with("info string go: searchmoves: "), "{lines:#?}");
 }
 
-/// The tree has more visits than are asked for, and none of them is of the move that may be played.
+/// The tree has more visits than are asked for, but none of them is of the move that may be played.
 #[test]
 fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
-    // Three men: what the search does with moves that nothing is known of.
+    // Three men, to see what the search does with moves of which nothing is known.
     let unknown = "--no-builtin-endgames";
     let mut engine = Engine::with(&["--backend=constant", "--threads=1", "--smart-pruning-factor=0", unknown]);
-    // The queen may be taken: a draw.
+    // After this the queen may be taken: a draw.
     engine.say("position fen 8/8/8/4k3/8/8/8/KQ6 w - - 0 1");
     for go in ["go nodes 100", "go movetime 0"] {
         engine.say("ucinewgame");
@@ -464,7 +465,7 @@ fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
     assert_eq!(visits(&lines[lines.len() - 2]), 21, "one more than there were: {lines:#?}");
 }
 
-/// Of all moves the mate, although another one has hundreds of visits.
+/// Among all moves the mate is played, although another one has hundreds of visits.
 #[test]
 fn visits_of_the_moves_that_were_named_stand_against_no_other() {
     let mut engine = Engine::with(&["--backend=host", "--threads=1"]);
@@ -474,8 +475,8 @@ fn visits_of_the_moves_that_were_named_stand_against_no_other() {
     assert_eq!(engine.best_move("go nodes 700 searchmoves a1a7 h2h3"), "a1a7");
 }
 
-/// What the mate proves of the position says nothing of the moves without a visit, and neither does what the network
-/// says of a position with a mate in it.
+/// What the mate proves about the position says nothing about the moves without a visit, and neither does what the
+/// network says of a position with a mate in it.
 #[test]
 fn a_move_without_a_visit_is_not_worth_what_another_proves() {
     let mut engine = Engine::with(&[
@@ -524,7 +525,7 @@ fn castling_is_written_as_the_gui_reads_it() {
     assert_eq!(engine.best_move("go nodes 5 searchmoves e1g1"), "e1h1");
     engine.say(&format!("{position} moves e1h1"));
     assert!(engine.ask("d", "info string fen")[0].contains("R4RK1 b"));
-    // Where the king or the rook does not stand at home, the king's two steps would be another move, or none.
+    // If the king or the rook is not on its home square, the king's two steps would be another move, or none.
     engine.say("setoption name UCI_Chess960 value false");
     engine.say("position fen 5k2/8/8/8/8/8/8/R4KR1 w GA - 0 1");
     assert_eq!(engine.best_move("go nodes 5 searchmoves f1a1"), "f1a1");
@@ -552,7 +553,7 @@ fn several_lines_come_in_order() {
     assert!(first_moves[1] != best && first_moves[2] != best && first_moves[1] != first_moves[2]);
 }
 
-/// Once a mate is found the root's worth is no word about the moves that nobody has visited.
+/// Once a mate is found, the root's worth says nothing about the moves without a visit.
 #[test]
 fn behind_a_mate_only_moves_that_were_searched_are_lines() {
     // Each move is visited once before any is visited twice.
@@ -619,7 +620,7 @@ fn a_move_that_nobody_visited_ends_the_line() {
     assert!(root.contains("(P:  0.00%)"), "{root}");
 }
 
-/// Lc0's rule: int((1 + M) / 2), where M of a move without a visit is one more than the root's.
+/// Lc0's rule: int((1 + M) / 2), where the M of a move without a visit is one more than the root's.
 #[test]
 fn moves_left_of_a_move_that_nobody_visited() {
     let net = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/synthetic/synthetic-c-se-conv-wdl-mlh-in2.pb.gz");
@@ -676,19 +677,19 @@ fn verbose_statistics_say_what_the_network_said_however_much_was_searched() {
     }
 }
 
-/// The number behind a label of a line of statistics.
+/// The number behind a label in a line of statistics.
 fn field(line: &str, label: &str) -> f32 {
     let after = line.split(label).nth(1).unwrap_or_else(|| panic!("{label} in {line}"));
     after.split([')', '%']).next().unwrap().trim().parse().unwrap_or(f32::NAN)
 }
 
-/// With contempt, GUIs are shown what the position is worth without, as far as `WDLEvalObjectivity` says.
+/// With contempt, GUIs are shown what the position is worth without it, as far as `WDLEvalObjectivity` says.
 #[test]
 fn contempt_is_not_shown() {
     let said = |contempt: &str, objectivity: &str, nodes: u32| {
         let options = ["--backend=host", "--threads=1", "--show-wdl", "-v", "--score-type=W-L", "--draw-score=0.25"];
-        // How far contempt moves a score depends on how drawn the position is said to be: by the network alone,
-        // whatever hints say.
+        // How far contempt moves a score depends on how drawn the network says the position is: the network alone, not
+        // the hints.
         let contempt = [contempt, objectivity, "--wdl-draw-rate-target=0.6", "--hints=off"];
         let mut engine = Engine::with(&[&options[..], &contempt[..]].concat());
         engine.ask(&format!("go nodes {nodes}"), "bestmove")
@@ -724,9 +725,9 @@ fn a_bad_table_is_named_once() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("KQvK.rtbw"), [0; 80]).unwrap();
     let tables = format!("--syzygy-paths={}", folder.display());
-    // What is built in would be asked first.
+    // Built-in endings would be asked first.
     let mut engine = Engine::with(&["--backend=random", "--no-builtin-endgames", &tables]);
-    // Four pieces: the table is asked in the tree, when the knight is taken.
+    // With four pieces the table is asked in the tree, when the knight is taken.
     engine.say("position fen 8/8/4k3/8/8/2nQ4/8/K7 w - - 0 1");
     let noted = |lines: Vec<String>| lines.iter().filter(|line| line.contains("KQvK.rtbw: ")).count();
     assert_eq!(noted(engine.ask("go nodes 100", "bestmove")), 1);
@@ -734,7 +735,7 @@ fn a_bad_table_is_named_once() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The statistics of one search, by which networks are told apart.
+/// The statistics of a search, by which networks can be told apart.
 fn searched(engine: &mut Engine) -> Vec<String> {
     engine.say("ucinewgame");
     let lines = engine.ask("go nodes 20", "bestmove");
@@ -761,7 +762,7 @@ fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
         if wrong == "--backend=opencl" {
             args.push("--backend-opts=device='no such device'");
         }
-        // Who asks before the game hears it then, and who does not, with the first search.
+        // A GUI that asks before the game hears it then; one that does not hears it with the first search.
         for first in ["isready", "d"] {
             let mut engine = Engine::with(&args);
             engine.ask(first, if first == "d" { "info string fen" } else { "readyok" });
@@ -776,7 +777,7 @@ fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
     }
 }
 
-/// What is said of a setting that can't be had, right behind a best move too.
+/// What is said of a setting that can't be had, also directly after a best move.
 fn warned(engine: &mut Engine) -> String {
     let lines = engine.ask("isready", "readyok");
     lines.into_iter().find(|line| line.starts_with("info string WARNING: ")).expect("a warning")
@@ -842,7 +843,7 @@ fn what_could_not_be_had_is_looked_for_again() {
     assert_ne!(searched(&mut engine), small, "with the next game");
 }
 
-/// Smart pruning is on, and looks at the root meanwhile: whenever that is, it comes after as many playouts.
+/// Smart pruning is on and looks at the root meanwhile: whenever that happens, it is after the same number of playouts.
 #[test]
 fn one_thread_makes_the_same_tree_in_every_run() {
     for go in ["go nodes 60", "go nodes 800", "go depth 6"] {
@@ -878,7 +879,7 @@ fn the_tree_is_kept_while_the_game_goes_on() {
     assert!(first(&engine.ask("go nodes 1", "bestmove")) <= 1);
 }
 
-/// The reader goes away: that is no failure and no reason to say anything.
+/// The reader goes away: that is no failure, and no reason to say anything.
 #[test]
 fn a_broken_pipe_is_quiet() {
     use std::io::Read;
@@ -892,7 +893,7 @@ fn a_broken_pipe_is_quiet() {
         .unwrap();
     drop(process.stdout.take());
     let mut stdin = process.stdin.take().unwrap();
-    // The engine may already be gone.
+    // The engine may already have ended.
     let _ = std::io::Write::write_all(&mut stdin, b"uci\nuci\ngo infinite\n");
     let status = process.wait().unwrap();
     let mut said = String::new();
@@ -911,7 +912,7 @@ fn the_log_file_has_both_sides() {
     let text = std::fs::read_to_string(&file);
     let _ = std::fs::remove_file(&file);
     assert_eq!(text.unwrap(), "> isready\n< readyok\n");
-    // Lc0's name for standard error.
+    // `<stderr>` is Lc0's name for standard error.
     let output = run(&["--backend=random", "--logfile=<stderr>"], "isready\n");
     assert_eq!((stdout(&output), stderr(&output)), ("readyok\n".to_string(), "> isready\n< readyok\n".to_string()));
 }
@@ -940,7 +941,7 @@ fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
         engine.say(go);
         engine.until("bestmove");
     }
-    // Nor does it spin while it waits for `stop`.
+    // Nor does the search spin while it waits for `stop`.
     engine.say("position fen 4k3/8/8/8/8/8/8/4K3 w - - 0 1");
     engine.say("go infinite");
     std::thread::sleep(A_WHILE);
@@ -952,12 +953,13 @@ fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
     assert!(nodes < 1000, "{nodes} nodes");
 }
 
-/// In a graph each playout ends in one way, whoever does it: where the answers of several threads come together, too.
+/// In a graph each playout ends in exactly one way, whichever thread makes it, also where the answers of several
+/// threads come together.
 #[test]
 fn every_playout_is_counted_once_whoever_does_it() {
     let roles = ["--gather-threads=2", "--eval-threads=2", "--backprop-threads=2"];
     for threads in [&["--threads=1"][..], &["--threads=2"], &roles] {
-        // Without a cache, whose positions that stand twice in a batch are evaluated once.
+        // Without a cache: with one, positions that are in a batch twice would be evaluated only once.
         let fixed =
             ["--backend=random", "--search-graph=graph", "--nncache=0", "--show-statistics", "--minibatch-size=16"];
         let mut engine = Engine::with(&[&fixed, threads].concat());
@@ -986,7 +988,7 @@ fn a_limit_of_speed_holds_whoever_does_the_playouts() {
             let at = words.iter().position(|word| *word == name).expect(name);
             words[at + 1].parse().expect("a number")
         };
-        // The overhead is taken off the 700 ms. Without the limit it is some hundred times as many.
+        // The overhead is taken off the 700 ms. Without the limit there would be some hundred times as many nodes.
         let most = 500.0 * number("time") / 1000.0 + 20.0;
         assert!(number("nodes") > 50.0 && number("nodes") <= most, "{threads}: {words:?}");
     }

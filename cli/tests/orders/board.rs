@@ -33,7 +33,7 @@ impl Position {
         Self { fen, moves: Vec::new(), board: Board::from_fen(fen, false).expect("a position") }
     }
 
-    /// Another one: a few moves further on, or somewhere else.
+    /// Another position: a few moves further on, or an unrelated one.
     pub fn another(&self, random: &mut Random) -> Self {
         let elsewhere: &&'static str = random.pick(&FENS);
         let mut next = if random.percent(50) { self.clone() } else { Self::of(elsewhere) };
@@ -49,7 +49,7 @@ impl Position {
         next
     }
 
-    /// The line that sets it up.
+    /// The `position` command that sets this position up.
     pub fn line(&self) -> String {
         let place = if self.fen == FENS[0] { "startpos".to_string() } else { format!("fen {}", self.fen) };
         let moves = if self.moves.is_empty() { String::new() } else { format!(" moves {}", self.moves.join(" ")) };

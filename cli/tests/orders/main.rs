@@ -1,10 +1,10 @@
 //! UCI as a state machine: sessions of random commands in random order with random timing. Whatever comes, every `go`
-//! gets one legal `bestmove`, none before `stop` or `ponderhit` when pondering or infinite, and every `isready` its
-//! `readyok`.
+//! gets one legal `bestmove`, which does not come before `stop` or `ponderhit` if the search is infinite or pondering,
+//! and every `isready` gets its `readyok`.
 //!
-//! `ONCILLA_ORDERS` says how many sessions (`ci/nightly`: 100,000) and `ONCILLA_SEED` which is the first. A session
-//! that fails is printed whole, with its seed. Most sessions run the program's own loop in this process; some start the
-//! real binary.
+//! `ONCILLA_ORDERS` says how many sessions are held (`ci/nightly`: 100,000), and `ONCILLA_SEED` is the seed of the
+//! first. A session that fails is printed as a whole, with its seed. Most sessions run the program's own loop in this
+//! process; some start the real binary.
 
 mod board;
 #[path = "../program/mod.rs"]
@@ -19,11 +19,11 @@ use session::Host;
 use std::sync::atomic::{AtomicU64, Ordering};
 use transcript::Counts;
 
-/// Sessions of a usual test run.
+/// The number of sessions in a usual test run.
 const ORDERS: u64 = 1_500;
-/// One of so many is held with the real binary.
+/// One session in this many is held with the real binary.
 const BINARY_EVERY: u64 = 20;
-/// Sessions at a time: they wait most of theirs.
+/// How many sessions are held at a time: most of their time they wait.
 const ABREAST: usize = 4;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -69,7 +69,7 @@ fn whatever_comes_every_go_has_its_answer() {
         sum
     });
     println!("{} sessions: {sum}", last - first);
-    // The sessions are worth something only if they reach the states that matter.
+    // The sessions are useful only if they reach the states that matter.
     for (what, count) in sum.all() {
         assert!(count * 20 >= last - first, "{what}: {count} in {} sessions", last - first);
     }

@@ -1,4 +1,4 @@
-//! Chance that a seed repeats.
+//! Random numbers that a seed repeats.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
@@ -18,12 +18,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to below `n`.
+    /// A number from 0 to `n` - 1.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 
-    /// A place in a list of `len`; 0 where there is none.
+    /// An index into a list of `len` elements; 0 if the list is empty.
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len.max(1) as u64) as usize
     }
@@ -32,7 +32,7 @@ impl Random {
         &from[self.below(from.len() as u64) as usize]
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `percent` of a hundred cases.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -3,10 +3,10 @@
 use crate::board::Position;
 use crate::random::Random;
 
-/// A command, as far as the rules of the game between GUI and engine go.
+/// The kind of a command, as far as the rules between GUI and engine go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A search; the moves that it may answer with.
+    /// Starts a search; has the moves with which it may be answered.
     Go {
         waits_for: Waits,
         legal: Vec<String>,
@@ -14,14 +14,14 @@ pub enum Kind {
     Stop,
     PonderHit,
     IsReady,
-    /// `position`, `ucinewgame`, or the next `go`: what ends a search that runs.
+    /// `position`, `ucinewgame`, or the next `go`: ends a search that runs.
     Ends,
     Quit,
-    /// Nothing that a search could notice.
+    /// Anything that a search could not notice.
     Other,
 }
 
-/// Who ends a search.
+/// What ends a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// Its own limit.
@@ -32,7 +32,7 @@ pub enum Waits {
     PonderHit,
 }
 
-/// A line to send and what it is.
+/// A line to send, and its kind.
 #[derive(Clone, Debug)]
 pub struct Command {
     pub line: String,
@@ -98,7 +98,7 @@ impl Script {
     }
 }
 
-/// What may come at any time and must not matter; the last ones are no commands.
+/// Lines that may come at any time and must not matter; the last ones are no commands.
 const OTHERS: [&str; 12] = [
     "setoption name Hash value 1",
     "setoption name Hash value 2",

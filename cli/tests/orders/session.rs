@@ -1,4 +1,4 @@
-//! Holds a session, with the loop in this process or with the real binary.
+//! Holds a session, with the program's loop in this process or with the real binary.
 
 use crate::random::Random;
 use crate::script::{Command, Kind, Script, Waits};
@@ -14,10 +14,10 @@ use std::time::Duration;
 /// Longer than any answer takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Commands of a session at most.
+/// The most commands of a session.
 const LONGEST: u64 = 24;
 
-/// Searches of every kind: one thread, several, one role each, a graph.
+/// Arguments for searches of every kind: one thread, several, one role each, a graph.
 const THREADS: [&str; 4] = [
     "--threads=1",
     "--threads=2",
@@ -27,11 +27,11 @@ const THREADS: [&str; 4] = [
 
 /// An engine to talk to.
 pub struct Host {
-    /// How it was started.
+    /// The arguments with which it was started.
     pub arguments: String,
     input: Box<dyn Write>,
     transcript: Transcript,
-    /// Ends with what the program would end with.
+    /// Returns whether the program would end with success.
     end: JoinHandle<bool>,
 }
 
@@ -44,7 +44,7 @@ fn words(arguments: &str) -> Vec<String> {
 }
 
 impl Host {
-    /// The loop, in a thread.
+    /// Starts the program's loop in a thread.
     pub fn here(random: &mut Random) -> Self {
         let arguments = arguments(random);
         let typed = Args::read(&words(&arguments)).expect("arguments").typed;
@@ -55,7 +55,7 @@ impl Host {
         Self { arguments, input: Box::new(writer), transcript, end: std::thread::spawn(run) }
     }
 
-    /// The binary.
+    /// Starts the real binary.
     pub fn binary(random: &mut Random) -> Self {
         use std::process::Stdio;
         let mut command = crate::program::command();
@@ -74,14 +74,15 @@ impl Host {
     }
 }
 
-/// Sends random commands until one is `quit` or enough were said; half of the sessions then only close the input.
+/// Sends random commands until one is `quit` or enough were sent; after that, half of the sessions only close the
+/// input.
 ///
 /// # Errors
-/// It does not end, or ends badly.
+/// If the engine does not end, or ends with a failure.
 pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
     let mut script = Script::new();
     let mut asked = Asked { best_moves: 0, ready: 0, waits_for: Waits::Nobody };
-    // From here on the loop runs: what comes now meets a search in the state that chance wants.
+    // From here on the loop runs: a command meets a search in whatever state chance has brought it to.
     send(&mut host, Command { line: "isready".to_string(), kind: Kind::IsReady }, &mut asked);
     if !host.transcript.wait_for("readyok", 1, PATIENCE) {
         return Err("the session does not begin".to_string());
@@ -99,7 +100,7 @@ pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
         send(&mut host, Command { line: "quit".to_string(), kind: Kind::Quit }, &mut asked);
     }
     let Host { input, transcript, end, .. } = host;
-    // To the judge the end of the input is a `quit`: what never ends by itself is ended.
+    // For the judge the end of the input is a `quit`: a search that never ends by itself is ended.
     transcript.said(Command { line: "(the end of the input)".to_string(), kind: Kind::Quit });
     drop(input);
     if !ends(&end) {
@@ -112,11 +113,11 @@ pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
     }
 }
 
-/// Answers that must come sooner or later.
+/// The answers that must come sooner or later.
 struct Asked {
     best_moves: usize,
     ready: usize,
-    /// What the last search still waits for.
+    /// What the last search is still waiting for.
     waits_for: Waits,
 }
 
@@ -133,15 +134,15 @@ fn send(host: &mut Host, command: Command, asked: &mut Asked) {
     }
     let line = format!("{}\n", command.line);
     host.transcript.said(command);
-    // After `quit` nobody reads.
+    // After `quit` the input is not read.
     let _ = host.input.write_all(line.as_bytes()).and_then(|()| host.input.flush());
 }
 
-/// Nothing, a moment, or until what is due is answered, so that commands come in every state of a search, however busy
-/// the machine is.
+/// Waits for nothing, for a moment, or until the answers that are due have come, so that commands come in every state
+/// of a search, however busy the machine is.
 ///
 /// # Errors
-/// It is not answered.
+/// If an answer does not come.
 fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) -> Result<(), String> {
     let micros = match random.below(10) {
         0..2 => 0,
@@ -149,7 +150,7 @@ fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) -> Result
         3..5 => random.below(4000),
         _ if *kind == Kind::IsReady => return wait(host, "readyok", asked.ready),
         _ if asked.waits_for == Waits::Nobody => return wait(host, "bestmove", asked.best_moves),
-        // A search that nobody ends.
+        // The search has no end of its own.
         _ => random.below(1000),
     };
     if micros > 0 {

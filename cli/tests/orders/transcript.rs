@@ -1,6 +1,6 @@
 //! What was said on both sides, in order, and whether the answers are right.
 //!
-//! A command is written down before the engine can see it, an answer when it arrives: so an answer that stands before
+//! A command is written down before the engine can see it, and an answer when it arrives: so an answer that is before
 //! the command that allows it came too early, whatever the threads did.
 
 use crate::script::{Command, Kind, Waits};
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// What patience is counted in.
+/// The unit in which patience is counted.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// A line, from the GUI or from the engine.
@@ -19,17 +19,17 @@ enum Line {
     Heard(String),
 }
 
-/// How often what happened.
+/// How often something happened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     searches: u64,
-    /// Ended by `stop` while infinite or pondering.
+    /// Searches ended by `stop` while infinite or pondering.
     stopped: u64,
-    /// Ended after a `ponderhit`.
+    /// Searches ended after a `ponderhit`.
     hit: u64,
-    /// Ended because something else came.
+    /// Searches ended because another command came.
     cut_short: u64,
-    /// Still running at `quit`, or at the end of the input.
+    /// Searches still running at `quit`, or at the end of the input.
     quit: u64,
     ready: u64,
 }
@@ -63,14 +63,14 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The lines of a session so far. Copies share them.
+/// The lines of a session so far. Copies of a transcript share them.
 #[derive(Clone, Default)]
 pub struct Transcript {
     lines: Arc<(Mutex<Vec<Line>>, Condvar)>,
 }
 
 impl Transcript {
-    /// To be called before the engine can see the command.
+    /// Writes down a command. To be called before the engine can see it.
     pub fn said(&self, command: Command) {
         self.add(Line::Said(command));
     }
@@ -81,7 +81,7 @@ impl Transcript {
         changed.notify_all();
     }
 
-    /// A place to write what the engine says.
+    /// Returns something to which the engine's output can be written.
     pub fn ear(&self) -> Ear {
         Ear { transcript: self.clone(), rest: Vec::new() }
     }
@@ -90,8 +90,8 @@ impl Transcript {
         lines.iter().filter(|line| matches!(line, Line::Heard(text) if text.split(' ').next() == Some(word))).count()
     }
 
-    /// Waits until so many lines begin with the word, but not for ever. Whether they do. Patience counts only while
-    /// this process runs: where somebody stops it for a while, the engine is stopped too.
+    /// Waits until `count` lines begin with `word`, but not for ever. Returns whether they do. Patience counts only
+    /// while this process runs: if it is stopped for a while, the engine is stopped, too.
     pub fn wait_for(&self, word: &str, count: usize, patience: Duration) -> bool {
         let (lines, changed) = &*self.lines;
         let mut left = patience;
@@ -109,7 +109,7 @@ impl Transcript {
         true
     }
 
-    /// Whether every answer is there, right and not too early. The session must be over.
+    /// Checks that every answer is there, right and not too early. The session must be over.
     pub fn judge(&self) -> Result<Counts, String> {
         let lines = self.lines.0.lock().expect("nobody panics with it");
         let mut judge = Judge::default();
@@ -135,7 +135,7 @@ impl fmt::Display for Transcript {
     }
 }
 
-/// Takes bytes and writes down lines.
+/// Takes the bytes that an engine writes, and writes down the lines.
 pub struct Ear {
     transcript: Transcript,
     rest: Vec<u8>,
@@ -157,12 +157,12 @@ impl Write for Ear {
     }
 }
 
-/// A search that has no best move yet.
+/// A search that has not been answered yet.
 #[derive(Debug)]
 struct Search {
     waits_for: Waits,
     legal: Vec<String>,
-    /// What came that allows an answer.
+    /// Whether the commands came that allow an answer.
     hit: bool,
     stopped: bool,
     cut_short: bool,
@@ -171,7 +171,8 @@ struct Search {
 
 #[derive(Default)]
 struct Judge {
-    /// Searches without an answer, in order. More than one: the next `go` came before the answer to the last.
+    /// Searches without an answer, in order. There is more than one if the next `go` came before the answer to the
+    /// last.
     open: std::collections::VecDeque<Search>,
     unanswered_ready: u64,
     has_quit: bool,

@@ -4,7 +4,8 @@
 
 use std::process::Command;
 
-/// Names what runs the binary where this machine's processor can't, as `ci/aarch64` does: a program and its arguments.
+/// The variable that says what runs the binary if this machine's processor can't, as `ci/aarch64` does: a program and
+/// its arguments.
 const RUNNER: &str = "ONCILLA_RUNNER";
 
 /// The words of a command line that starts the binary.
@@ -13,8 +14,8 @@ pub fn words() -> Vec<String> {
     runner.split_whitespace().chain([env!("CARGO_BIN_EXE_oncilla")]).map(str::to_string).collect()
 }
 
-/// Whether something else runs the binary: then it can't start itself again, and a library of this machine is none of
-/// its own.
+/// Whether another program runs the binary. If so, it can't start itself again, and it can't load this machine's
+/// libraries.
 pub fn is_emulated() -> bool {
     std::env::var_os(RUNNER).is_some()
 }

@@ -1,10 +1,10 @@
-//! Requests that are no good, each in its own way.
+//! Bad requests, each bad in its own way.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use serde_json::{Value, json};
 
-/// Queries without an id, and the field that is wrong with each.
+/// Queries without an id, each with the field that is wrong.
 pub fn bad_queries() -> Vec<(Value, &'static str)> {
     vec![
         (json!({}), "moves"),
@@ -60,7 +60,7 @@ pub fn bad_queries() -> Vec<(Value, &'static str)> {
     ]
 }
 
-/// Lines that are no requests, and whether the id in them, for which `ID` stands, can be read.
+/// Lines that are no requests, and whether their id, for which `ID` stands, can be read.
 pub const NO_REQUESTS: [(&[u8], bool); 16] = [
     (b"{\"id\":\"ID\",\"moves\":[]", true),
     (b"{\"id\":\"ID\",}", true),
