@@ -159,7 +159,7 @@ impl Network {
             }
         };
         // SAFETY: each item does what an item of a launch would, which its launcher answers for; the table says how
-        // many there are and where their memory lies. `state` has room for so many groups.
+        // many there are and where their memory lies. `state` has room for this many groups.
         unsafe { session.run(kernel, global, local) }
     }
 

@@ -192,7 +192,7 @@ fn an_event_of_another_search_is_stale() {
     let mut game = RandomGame { seed: 3, width: 6, length: 20, endings: 0, ..RandomGame::of(0) };
     on_both!(1000, 50_000, Params::default(), |search| {
         on_tree!(1000, 50_000, Params::default(), |other| {
-            // Both searches have done the same number of things to their trees.
+            // Neither search has cleared its tree or moved its root: in that the two are alike.
             run_in_batches(search, &mut game, 1, 60);
             run_in_batches(other, &mut game, 1, 2);
             let mut event = leaf(search);

@@ -88,7 +88,7 @@ impl PolicyHead {
         Ok(Self { conv: regular, pooled, pooled_norm, bias, norm, points, pass })
     }
 
-    /// Reads the number of policies, and skips the places behind it that are kept free.
+    /// Reads the number of policies, and the places behind it that are kept free and must be 0.
     fn policies(reader: &mut Reader<'_>) -> Result<usize, NetError> {
         let policies = match reader.word("the number of policies")? {
             "2" => 2,
