@@ -27,24 +27,24 @@ use std::time::Duration;
 
 /// A network and what runs it.
 pub struct Running {
-    /// The network, for another backend.
+    /// The network, to run it on another backend as well.
     pub graph: Arc<Graph>,
     /// What runs it.
     pub service: Service,
-    /// What it wants to see.
+    /// The planes that the network wants to see.
     pub inputs: Inputs,
 }
 
 impl Running {
-    /// Whether the network has a head for this.
+    /// Whether the network has a head with this role.
     pub fn has_head(&self, role: Role) -> bool {
         self.graph.output_len(role).is_some()
     }
 }
 
-/// Reads the network and makes the backend that `settings` name, with lines for a person.
+/// Reads the network that `settings` name and makes the backend for it; also returns lines for a person.
 pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Lack> {
-    // Before a network is read, which may take long.
+    // This check comes first because reading a network may take long.
     settings.backend.is_here().map_err(Lack::of(Part::Backend))?;
     let (network, mut notes) = prepare(settings).map_err(Lack::of(Part::Network))?;
     let inputs = Inputs::of(&network, settings.history_fill).map_err(Lack::of(Part::Network))?;
@@ -53,10 +53,10 @@ pub fn open(settings: &EvaluatorSettings) -> Result<(Running, Vec<String>), Lack
     Ok((Running { graph, service, inputs }, notes))
 }
 
-/// What runs a graph, of whatever game, with lines for a person.
+/// Makes the service that runs a graph, of whatever game; also returns lines for a person.
 ///
 /// # Errors
-/// One line: no device, a backend without a network, or a network whose outputs are no numbers.
+/// One line: there is no device, the backend is one without a network, or the network's outputs are not numbers.
 pub fn serve(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<(Service, Vec<String>), String> {
     settings.backend.is_here()?;
     if matches!(settings.backend, BackendKind::Random | BackendKind::Constant) {
@@ -67,10 +67,11 @@ pub fn serve(settings: &EvaluatorSettings, graph: &Arc<Graph>) -> Result<(Servic
     Ok((service, notes))
 }
 
-/// What runs a network whose outputs are numbers.
+/// Makes the service that runs a network, if the network's outputs are numbers.
 fn open_service(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<String>) -> Result<Service, Lack> {
     let mut opened = open_units(settings, graph, notes);
-    // First, for a device that is right about it disagrees with the host, too: infinities are never near each other.
+    // This comes before the devices' faults: a device that rightly computes infinities is said to disagree with the
+    // host, because infinities are never near each other.
     try_network_out(settings, graph, &mut opened)
         .map_err(|fault| Lack::of(Part::Network)(of_network(&settings.weights, &fault)))?;
     let units = opened.map_err(Lack::of(Part::Backend))?;
@@ -85,7 +86,7 @@ fn open_service(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Ve
     Ok(service)
 }
 
-/// Has the host evaluate a position, unless there is a device: that agreed with the host, in numbers.
+/// Has the host evaluate a position, unless there is a device: a device has agreed with the host already, in numbers.
 fn try_network_out(
     settings: &EvaluatorSettings,
     graph: &Arc<Graph>,
@@ -94,12 +95,12 @@ fn try_network_out(
     match opened {
         Ok(units) if units.iter().any(Unit::is_device) => Ok(()),
         Ok(units) => units.iter_mut().try_for_each(|unit| unit.try_out(graph)),
-        // A host that can't be had either is no fault of the network's.
+        // If the host can't be had either, that is no fault of the network's.
         Err(_) => open_host(graph, settings).map_or(Ok(()), |mut host| host.try_out(graph)),
     }
 }
 
-/// Reads the network that `settings` name and gives its layers their precision, with lines for a person.
+/// Reads the network that `settings` name and gives its layers their precision; also returns lines for a person.
 ///
 /// # Errors
 /// One line, with the file's name.
@@ -123,7 +124,7 @@ pub fn read_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, St
     try_network(weights, heads).map_err(|error| refusal(weights, &error))
 }
 
-/// The same, for who does something else where the file is another kind of network.
+/// Like [`read_network`], for a caller that does something else if the file is another kind of network.
 pub fn try_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, NetError> {
     let mut network = match weights {
         Weights::BuiltIn(network) => Network::from_bytes_heads(network.file(), heads),
@@ -136,7 +137,8 @@ pub fn try_network(weights: &Weights, heads: &HeadChoice) -> Result<Network, Net
 /// Why a network is not used, in one line with its name.
 pub fn refusal(weights: &Weights, error: &NetError) -> String {
     match weights {
-        // It may well have been meant for Go, and nobody could see that it is: what is read to see it is gone.
+        // The file may well have been meant for Go, but that could not be seen: its bytes are gone once they have been
+        // read.
         Weights::File(path) if error.fault == Fault::Go && !path.is_file() => {
             of_network(weights, &format!("{error}; one for Go is read more than once, and has to be a regular file"))
         }
@@ -159,7 +161,7 @@ fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<
         BackendKind::Auto => match worthwhile_device(settings).and_then(|()| device(notes)) {
             Ok(units) => return Ok(units),
             Err(fault) => {
-                // Nothing is amiss where nobody asked for a device.
+                // It is not worth a warning if the user did not ask for a device.
                 let warning = if is_asked_for(settings) { "WARNING: " } else { "" };
                 notes.push(format!("{warning}{fault}; the host runs the network"));
             }
@@ -169,26 +171,26 @@ fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<
     Ok(vec![open_host(graph, settings)?])
 }
 
-/// Makes the host's unit when it is needed.
+/// A function that makes the host's unit when it is needed.
 pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost {
     let (graph, settings) = (Arc::clone(graph), settings.clone());
     Box::new(move || open_host(&graph, &settings))
 }
 
-/// Opens what `settings` name, a network of Go for boards of this size, for another process, which does so after this
-/// one has come through: see [`drivers::rehearse`].
+/// Opens what `settings` name, for another process, which does the same after this one has come through: see
+/// [`drivers::rehearse`]. A network of Go is opened for boards of this size.
 ///
 /// # Errors
 /// One line: why it can't be opened, or that the mark could not be made.
 pub fn open_for_another(settings: &EvaluatorSettings, board: Size, mark: &Path) -> Result<(), String> {
     drivers::end_with_input_if_asked();
     let (subject, _) = Subject::of(settings, board)?;
-    // Open until the mark is made: to close it is no part of a start.
+    // The service is kept open until the mark is made: closing it is not part of a start.
     let _opened = serve(settings, &Arc::new(subject.graph))?;
     drivers::came_through(mark)
 }
 
-/// The host: one backend with all threads, and one for each thread.
+/// The host's unit: one backend with all threads, and one for each thread.
 pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Unit, String> {
     let threads = host_threads(settings);
     let wide = host(graph, settings).map_err(|e| e.to_string())?;
@@ -197,7 +199,7 @@ pub fn open_host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Uni
     Ok(Unit::host(Box::new(wide), narrow))
 }
 
-/// The backend with all threads.
+/// The host's backend with all threads.
 fn host(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> Result<Host, BackendError> {
     let make = if settings.tiles { Host::new } else { Host::on_vectors };
     make(Arc::clone(graph), host_threads(settings))
@@ -207,13 +209,13 @@ fn host_threads(settings: &EvaluatorSettings) -> usize {
     threads_on(cores(), settings.threads)
 }
 
-/// As many as are wanted, but no more than there are cores: others would keep those from what each waits for. 0: one
-/// for each core.
+/// The number of threads that are wanted, but no more than there are cores: threads without a core would keep the cores
+/// from those that each thread waits for. `wanted == 0` means one for each core.
 fn threads_on(cores: usize, wanted: usize) -> usize {
     if wanted == 0 { cores } else { wanted.min(cores) }
 }
 
-/// One of the things that the user wants to run the network.
+/// One of the things on which the user wants to run the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedBackend {
     /// An OpenCL device.
@@ -222,7 +224,7 @@ pub enum WantedBackend {
     Host,
 }
 
-/// What the settings name, or else [`device::DEVICE_ENV`], where commas part several.
+/// What the settings name, or else what [`device::DEVICE_ENV`] names, where commas separate several names.
 pub fn wanted(settings: &EvaluatorSettings) -> Vec<WantedBackend> {
     let by_environment = || device::named_by_environment().unwrap_or_default();
     let names = match settings.devices.is_empty() {
@@ -248,7 +250,7 @@ pub fn device_choice(settings: &EvaluatorSettings) -> DeviceChoice {
     wanted(settings).into_iter().find_map(device).unwrap_or_default()
 }
 
-/// Whether the user has said which device, or that there should be one.
+/// Whether the user has said which device to use, or that there should be one.
 fn is_asked_for(settings: &EvaluatorSettings) -> bool {
     let names_one =
         |wanted: &WantedBackend| matches!(wanted, WantedBackend::Device(choice) if *choice != DeviceChoice::Auto);
@@ -256,10 +258,10 @@ fn is_asked_for(settings: &EvaluatorSettings) -> bool {
     is_named || settings.backend != BackendKind::Auto
 }
 
-/// A device that nobody named must be more than the host's own cores, which the host backend has already. An
-/// accelerator may be these cores again: there is a runtime for CPUs that comes with one.
+/// A device that the user did not name must be more than the host's own cores, which the host backend uses already. An
+/// OpenCL accelerator may be those cores again: some runtimes for CPUs come with one.
 fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
-    // Of several that are named one may be there where the first is not: whoever opens them finds out.
+    // If several devices are named, one may be there though the first is not: [`open_devices`] finds that out.
     if is_asked_for(settings) || wanted(settings).iter().all(|wanted| *wanted == WantedBackend::Host) {
         return Ok(());
     }
@@ -272,7 +274,7 @@ fn worthwhile_device(settings: &EvaluatorSettings) -> Result<(), String> {
     }
 }
 
-/// All that the user names. One of several that can't be used is left out, with a line that says why.
+/// Opens all backends that the user names. If one of several can't be used, it is left out, with a line that says why.
 fn open_devices(
     settings: &EvaluatorSettings,
     graph: &Arc<Graph>,
@@ -299,8 +301,8 @@ fn open_devices(
     Ok(units)
 }
 
-/// Each device once, however many names it has, with a line for each that is left out: a second queue for it is opened
-/// in any case. The host, and what has no index, stay as they are.
+/// Keeps each device once, however many names it has, with a line for each that is left out: a second queue on it is
+/// opened in any case. The host, and devices for which there is no index, are left as they are.
 fn once_each(
     wanted: Vec<WantedBackend>,
     index_of: impl Fn(&DeviceChoice) -> Option<usize>,
@@ -323,31 +325,32 @@ fn once_each(
     (kept, notes)
 }
 
-/// Which device a name means; `None` where no device answers to it, or a driver hangs, which whoever opens it says.
+/// The index of the device that a name means; `None` if no device has this name or if a driver hangs: opening it
+/// reports that.
 fn index_of(choice: &DeviceChoice) -> Option<usize> {
     let which = choice.clone();
     let chosen = within(GETTING_READY, move || device::choose(&which)).ok()?;
     chosen.ok().map(|device| device.index)
 }
 
-/// How long a device may take to compile its kernels and to answer for the first time. What it has compiled until then
-/// is kept, with a cache directory, so that the next start needs less.
+/// How long a device may take to compile its kernels and to answer for the first time. With a cache directory, what it
+/// has compiled by then is kept, so that the next start needs less.
 pub(super) const GETTING_READY: Duration = Duration::from_secs(180);
 
-/// Devices that were not ready in time, each with what its thread holds. Nobody waits for them again before that thread
-/// has come back.
+/// Devices that were not ready in time, by [label](Device::label), each with what its thread holds. Nothing waits for
+/// such a device again before that thread has ended.
 static LATE: Mutex<Vec<(String, Weak<()>)>> = Mutex::new(Vec::new());
 
 fn late() -> MutexGuard<'static, Vec<(String, Weak<()>)>> {
     LATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `device` by its [label](Device::label).
+/// Whether the device with this [label](Device::label) was not ready in time and its thread still runs.
 fn is_late(device: &str) -> bool {
     late().iter().any(|(late, held)| late == device && held.strong_count() > 0)
 }
 
-/// As [`open_lanes`], but for no longer than `limit`: a driver may hang here as well as later.
+/// Like [`open_lanes`], but waits no longer than `limit`: a driver may hang here as well as later.
 fn open_within(
     limit: Duration,
     settings: &EvaluatorSettings,
@@ -359,7 +362,7 @@ fn open_within(
     if is_late(&name) {
         return Err(format!("{name} is still not ready"));
     }
-    // Gone however the thread ends, or if there is none.
+    // This is dropped however the thread ends, or if it never starts.
     let held = Arc::new(());
     let is_held = Arc::downgrade(&held);
     let (settings, graph, its) = (settings.clone(), Arc::clone(graph), device.clone());
@@ -379,8 +382,9 @@ fn open_within(
     unit
 }
 
-/// The first of the devices that may be meant which works; those before it are said, and each has its own time. Without
-/// a name only those of the best kind are tried: a CPU is no stand-in for a GPU.
+/// Opens the first device that works, of those that `choice` may mean; the faults of those before it become notes, and
+/// each has its own time limit. Without a name, only devices of the best kind are tried: a CPU is no stand-in for a
+/// GPU.
 fn open_device(
     settings: &EvaluatorSettings,
     choice: &DeviceChoice,
@@ -388,7 +392,7 @@ fn open_device(
     notes: &mut Vec<String>,
 ) -> Result<Unit, String> {
     let which = choice.clone();
-    // A driver that could be listed from another process may hang here.
+    // Even a driver whose devices another process could list may hang here.
     let listed = within(GETTING_READY, move || device::candidates(&which)).map_err(|e| e.to_string())?;
     let mut devices = listed.map_err(|e| e.to_string())?;
     let best = devices[0].kind;
@@ -406,7 +410,7 @@ fn open_device(
     Err(faults.join("; "))
 }
 
-/// A GPU that nobody asked for must be faster than the host's cores.
+/// A GPU that the user did not ask for must be faster than the host's cores.
 fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenCl) -> Result<(), String> {
     let Some(rate) = device.rate() else { return Ok(()) };
     let batch = device.preferred_batch();
@@ -418,13 +422,13 @@ fn outdoes_host(settings: &EvaluatorSettings, graph: &Arc<Graph>, device: &OpenC
     Err(format!("{device}: expected more than the host's speed, got {rates} at {batch} a time"))
 }
 
-/// Positions per second in batches of this size. Where one position alone takes so long that no batch can bring the
-/// host to `least`, that is all that is measured: a slow host would take minutes for a batch.
+/// The host's positions per second in batches of this size. If one position alone takes so long that no batch can bring
+/// the host to `least`, the rate for one position is returned: a slow host would take minutes for a batch.
 fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize, least: f64) -> Result<f64, BackendError> {
     let threads = host_threads(settings);
     let mut host = host(graph, settings)?;
     let alone = rate_in_batches_of(1, &mut host)?;
-    // A batch takes each thread half of what its positions take alone, at best.
+    // At best, a thread in a batch needs half the time for each position that a position alone needs.
     if alone * 2.0 * (threads.max(1) as f64) < least {
         return Ok(alone);
     }
@@ -432,13 +436,14 @@ fn host_rate(settings: &EvaluatorSettings, graph: &Arc<Graph>, batch: usize, lea
     rate_in_batches_of(batch, &mut host)
 }
 
-/// Of two runs the faster one, the first beginning with memory that nobody has touched.
+/// The positions per second of the faster of two runs: the first one begins with memory that has never been touched.
 fn rate_in_batches_of(batch: usize, host: &mut Host) -> Result<f64, BackendError> {
     let (input, mut outputs) = (vec![0.0; batch * host.graph().input().len()], Outputs::default());
     Ok(batch as f64 / shortest(2, || host.evaluate(&input, &mut outputs))?)
 }
 
-/// A device with a second batch at the same time, if it has room for that and agrees with the host on either.
+/// Opens a device, with a second lane for another batch at the same time, if it has room for that and agrees with the
+/// host on either.
 fn open_lanes(
     settings: &EvaluatorSettings,
     device: &Device,
@@ -452,7 +457,7 @@ fn open_lanes(
     }
     let second = device.another();
     let mut lanes = vec![lane(device, graph).map_err(|error| error.to_string())?];
-    // Without room for it there is nothing to say: one batch at a time is a normal state.
+    // If there is no room for a second lane, there is nothing to say: one batch at a time is a normal state.
     if let Ok(mut second) = second {
         match second.agrees_with_host().and_then(|()| lane(second, graph)) {
             Ok(second) => lanes.push(second),
@@ -462,20 +467,21 @@ fn open_lanes(
     Ok(Unit::device(lanes))
 }
 
-/// What is the host itself has no driver that waits for another processor.
+/// Makes a lane of a device. It is watched unless it is the host itself, which has no driver that waits for another
+/// processor.
 fn lane(device: OpenCl, graph: &Arc<Graph>) -> Result<Box<dyn Backend>, BackendError> {
     if !device.leaves_host_free() {
         return Ok(Box::new(device));
     }
     let mut lane = Watched::new(device, Arc::clone(graph), Patience::default())?;
-    // The first launches of each kernel, which can take seconds on some drivers, were those of the comparison with the
-    // host. Whoever waits for an answer learns here, and not on a game's clock, how long one takes.
+    // The first launches of each kernel, which can take seconds on some drivers, have happened in the comparison with
+    // the host. So the lane learns here, and not on a game's clock, how long an answer takes.
     let input = vec![0.0; graph.input().len()];
     lane.evaluate(&input, &mut Outputs::default())?;
     Ok(Box::new(lane))
 }
 
-/// With what `oncilla tune` has found for this device, if it has, and if it works.
+/// Opens a device with what `oncilla tune` has found for it, if there is such a tuning and it works.
 fn open_tuned(
     settings: &EvaluatorSettings,
     device: &Device,
@@ -514,7 +520,7 @@ fn open_with(
     OpenCl::new(Arc::clone(graph), options).map_err(|e| e.to_string())
 }
 
-/// The value of position `at`, from the heads that the network has.
+/// The value of position `at` of the batch, from the heads that the network has.
 pub fn value(outputs: &Outputs, at: usize) -> Value {
     let (wl, d) = match outputs.wdl.get(3 * at..3 * at + 3) {
         Some(&[w, d, l]) => (w - l, d),
@@ -533,7 +539,8 @@ mod tests {
         assert_eq!([1, 6, 16, 64, 0].map(|wanted| threads_on(16, wanted)), [1, 6, 16, 16, 16]);
     }
 
-    /// With the kernels that a GPU has, too, where there is no Winograd to fall back from.
+    /// Also tries the kernels that a GPU has, and tunings without Winograd, in which there is nothing to fall back
+    /// from.
     #[test]
     fn the_built_in_networks_pass_the_check_in_every_precision_and_on_every_form_of_kernels() {
         use oncilla_opencl::kernels::Variant;
@@ -554,7 +561,7 @@ mod tests {
                     let options = Options { tuning: Some(tuning), precision, max_batch: 16, ..Options::default() };
                     let checked = OpenCl::new(Arc::clone(&graph), &options);
                     let kept = checked.map(|device| device.tuning()).map_err(|error| error.to_string());
-                    // Layers in eight bits keep launches of their own, so that the network has no single one.
+                    // Layers in eight bits are launched one by one, so the network has no single launch.
                     let tuning = if has_int8 { Tuning { network: 0, ..tuning } } else { tuning };
                     assert_eq!(kept, Ok(tuning), "{}, {precision}", network.name());
                 }
@@ -571,7 +578,7 @@ mod tests {
             };
             names.iter().map(named).collect::<Vec<_>>()
         };
-        // Device 1 is a Mali, what is chosen without a name is device 0, and there are no others.
+        // Device 1 is a Mali, the device that is chosen without a name is device 0, and there are no others.
         let index_of = |choice: &DeviceChoice| match choice {
             DeviceChoice::Auto => Some(0),
             DeviceChoice::Index(index) => Some(*index).filter(|index| *index < 2),
@@ -594,7 +601,7 @@ mod tests {
     #[test]
     fn a_device_that_is_late_is_asked_again_once_it_is_ready() {
         let Some(mut device) = drivers::device_is_there(&DeviceChoice::Index(0)) else { return };
-        // Under a name of its own: other tests open it under the one that it has.
+        // The device gets a name of its own, because other tests open it under its real name.
         device.name = "late".to_string();
         let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
         settings.weights = Weights::BuiltIn(super::super::builtin::BuiltIn::Tiny);

@@ -13,23 +13,23 @@ use oncilla_core::evaluate::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What must be known of a position to evaluate it.
+/// What has to be known of a position to evaluate it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Needs {
     /// The planes as numbers.
     Planes(Inputs),
-    /// The key; and the planes are encoded, so that this takes as long as it would with a network.
+    /// The key. The planes are encoded too, so that this takes as long as it would with a network.
     Key(Inputs),
     /// Nothing.
     Nothing,
 }
 
 impl Needs {
-    /// The key of all that the answer depends on.
+    /// The position's key for the cache, which covers all that the answer depends on.
     fn cache_key(self, history: &History) -> u64 {
         match self {
             Self::Planes(inputs) | Self::Key(inputs) => inputs.key(history),
-            // There is no cache for it.
+            // Without any needs there is no cache.
             Self::Nothing => 0,
         }
     }
@@ -38,18 +38,18 @@ impl Needs {
 /// What became of a position that was pushed.
 #[derive(Debug, PartialEq)]
 pub enum Pushed<'a> {
-    /// It is the last one of the batch.
+    /// The position was appended to the batch.
     Waits,
-    /// It is none of the batch, because the cache knows what it is worth to its side to move, and its logits in the
-    /// order of its moves.
+    /// The position is not in the batch, because the cache knows it: its value to the side to move, and its logits in
+    /// the order of its moves.
     Known(Value, &'a mut [f32]),
 }
 
-/// The positions that a thread wants evaluated together, and then their answers. Its buffers grow with the first
+/// The positions that a thread wants evaluated together, and later their answers. The buffers grow with the first
 /// batches and are kept.
 ///
-/// With a cache, a position that stands twice in the batch is evaluated once: its key is compared with those before it,
-/// which for some hundreds of them takes less time than to encode its planes.
+/// With a cache, a position that occurs twice in the batch is evaluated once: its key is compared with those before it,
+/// which for some hundreds of positions takes less time than encoding its planes.
 pub struct Batch {
     needs: Needs,
     cache: Option<Arc<Cache>>,
@@ -61,25 +61,26 @@ pub struct Batch {
     /// Where the logits of each position begin, and where those of the last one end.
     starts: Vec<usize>,
     logits: Vec<f32>,
-    /// What a move's logit is found by, parallel to `logits`: its policy index, or the move, packed. Empty if nothing
-    /// is needed.
+    /// What the logit of each move is found by, parallel to `logits`: the move's policy index, or the packed move.
+    /// Empty if nothing is needed.
     lookups: Vec<u16>,
-    /// Positions that are the same as an earlier one, and that one.
+    /// Positions that are the same as an earlier one: (the position, the earlier one).
     twins: Vec<(usize, usize)>,
-    /// The others: those that are evaluated.
+    /// The other positions: those that are evaluated.
     rows: Vec<usize>,
-    /// By row. It never shrinks: what stands behind the rows is left over.
+    /// The planes of each row. The buffer never shrinks: numbers behind the last row are left over from earlier
+    /// batches.
     input: Vec<f32>,
-    /// By row: the position's key, where answers are random.
+    /// The key of each row's position, if answers are random.
     keys: Vec<u64>,
     planes: Box<Planes>,
-    /// By row.
+    /// What is looked up for each row.
     looks: Looks,
     /// What goes to the service and back.
     request: Arc<Request>,
-    /// What of the answers was no finite number.
+    /// Counts the answers that were not finite numbers.
     odd: Odd,
-    /// Positions whose value or policy is not the network's.
+    /// Positions whose value or policy does not come from the network.
     unknown: Vec<usize>,
 }
 
@@ -106,7 +107,7 @@ impl Batch {
         }
     }
 
-    /// Its owner does not wait for a device that takes unusually long once this is so.
+    /// Sets `is_late`: once it returns true, the batch's owner does not wait for a device that takes unusually long.
     pub fn unless(mut self, is_late: IsLate) -> Self {
         self.request = Arc::new(Request::unless(is_late));
         self
@@ -138,19 +139,19 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Positions of the batch that are evaluated: without those that stand in it twice.
+    /// The number of positions in the batch that are evaluated: those that occur twice count once.
     pub fn evaluations(&self) -> usize {
         self.rows.len()
     }
 
-    /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is none, or it does
-    /// not know, the position comes into the batch.
+    /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is no cache, or it
+    /// does not know the position, the position is appended to the batch.
     pub fn push(&mut self, history: &History, moves: &[Move]) -> Pushed<'_> {
         self.push_part(history, moves, 0)
     }
 
-    /// The same with a part of the legal moves, and another `salt` for each such part: it makes another key for the
-    /// cache.
+    /// Like [`Batch::push`] with a part of the legal moves. Each such part needs another `salt`, which changes the key
+    /// for the cache.
     pub fn push_part(&mut self, history: &History, moves: &[Move], salt: u64) -> Pushed<'_> {
         let start = self.next_start();
         self.logits.truncate(start);
@@ -158,7 +159,7 @@ impl Batch {
         let key = self.cache.is_some().then(|| self.needs.cache_key(history) ^ salt);
         let known = self.cache.as_ref().zip(key).and_then(|(cache, key)| cache.get(key, &mut self.logits[start..]));
         if let Some(value) = known {
-            // Its logits stand behind those of the batch until the next one comes.
+            // These logits stand behind those of the batch until the next position is pushed.
             return Pushed::Known(value, &mut self.logits[start..]);
         }
         let at = self.len();
@@ -185,7 +186,7 @@ impl Batch {
         (self.starts[at + 1] - self.starts[at] == moves).then_some(at)
     }
 
-    /// Makes the position ready for the evaluation.
+    /// Makes a position that is going to be evaluated ready for that.
     fn push_row(&mut self, history: &History, moves: &[Move]) {
         match self.needs {
             Needs::Planes(inputs) => {
@@ -206,30 +207,30 @@ impl Batch {
         }
     }
 
-    /// Says what the logits of the next position are found by.
+    /// Sets what the logits of the next position are found by.
     fn look_up(&mut self, by: impl Iterator<Item = u16>) {
         // Twins have no lookups of their own.
         self.lookups.resize(self.next_start(), 0);
         self.lookups.extend(by);
     }
 
-    /// What position `at` is worth to its side to move.
+    /// The value of position `at` to its side to move.
     pub fn value(&self, at: usize) -> Value {
         self.values[at]
     }
 
-    /// The squared error that the network expects of its value of position `at`, if it has a head for that.
+    /// The squared error that the network expects of its value of position `at`, if the network has a head for that.
     pub fn value_error(&self, at: usize) -> Option<f32> {
         self.value_errors.get(at).copied().filter(|error| error.is_finite())
     }
 
-    /// Whether the network's value or policy of position `at` is no finite number: another one stands in its place.
+    /// Whether the network's value or policy of position `at` was not finite, so that another one replaces it.
     pub fn is_unknown(&self, at: usize) -> bool {
         let first = self.twins.iter().find(|(twin, _)| *twin == at).map_or(at, |&(_, earlier)| earlier);
         self.unknown.contains(&first)
     }
 
-    /// What of the answers was no finite number.
+    /// Counts the answers that were not finite numbers.
     pub(super) fn odd(&self) -> Odd {
         self.odd
     }
@@ -240,7 +241,7 @@ impl Batch {
         &mut self.logits[moves]
     }
 
-    /// Where the logits of position `at` stand.
+    /// The range in `logits` of the logits of position `at`.
     fn moves(&self, at: usize) -> Range<usize> {
         self.starts[at]..self.starts[at + 1]
     }
@@ -253,15 +254,15 @@ impl Batch {
         }
     }
 
-    /// As if the network had no estimate of them.
+    /// Sets the moves left to 0, as if the network had no estimate of them.
     pub(super) fn forget_moves_left(&mut self) {
         self.rows.iter().for_each(|&at| self.values[at].m = 0.0);
     }
 
-    /// Gives the answers to the cache, and to the positions that stand in the batch twice.
+    /// Gives the answers to the cache, and to the positions that occur in the batch a second time.
     pub(super) fn share_answers(&mut self) {
         let Some(cache) = &self.cache else { return };
-        // An answer from the cache does not say that it is none.
+        // The network did not answer these, but an entry of the cache could not say so.
         for &at in self.rows.iter().filter(|at| !self.unknown.contains(at)) {
             cache.put(self.cache_keys[at], self.values[at], &self.logits[self.moves(at)]);
         }
@@ -274,7 +275,7 @@ impl Batch {
         }
     }
 
-    /// Lends the rows to the service, and reads the answers.
+    /// Lends the rows to the service by calling `run`, and reads the answers.
     pub(super) fn run_on(
         &mut self,
         run: impl FnOnce(&Arc<Request>, usize) -> Result<Option<String>, String>,
@@ -288,7 +289,7 @@ impl Batch {
         ran
     }
 
-    /// Reads the answers from the outputs.
+    /// Reads the answers from the request's outputs.
     fn read(&mut self) {
         let content = self.request.content();
         let outputs = &content.outputs;

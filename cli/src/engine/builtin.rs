@@ -1,19 +1,19 @@
 //! The networks that the program holds.
 
-/// A network in the program: fixtures/nets/README.md says how it was made and how good it is.
+/// A network in the program; fixtures/nets/README.md says how it was made and how good it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltIn {
-    /// The one that plays where the user names none.
+    /// The network that plays if the user names none.
     Small,
-    /// For boards on which the other one is too slow.
+    /// The network for boards on which the other one is too slow.
     Tiny,
 }
 
 impl BuiltIn {
-    /// All of them.
+    /// All built-in networks.
     pub const ALL: [Self; 2] = [Self::Small, Self::Tiny];
 
-    /// What the user calls it.
+    /// The name by which the user calls the network.
     pub fn name(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -21,7 +21,7 @@ impl BuiltIn {
         }
     }
 
-    /// The one of this name.
+    /// The network of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|network| network.name() == name)
     }

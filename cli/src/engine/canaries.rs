@@ -4,8 +4,8 @@ use super::inputs::Inputs;
 use oncilla_chess::History;
 use oncilla_chess::planes::Planes;
 
-/// Openings, middlegames and endgames with and without queens, for either side, one with a high count of the fifty-move
-/// rule: what a network sees in a game.
+/// Openings, middlegames and endgames with and without queens, for either side, one of them with a high count of the
+/// fifty-move rule: positions that a network sees in a game.
 pub const POSITIONS: [&str; 12] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r1bq1rk1/ppp1npbp/3p1np1/3Pp3/2P1P3/2N2N2/PP2BPPP/R1BQ1RK1 b - - 1 9",
@@ -21,10 +21,10 @@ pub const POSITIONS: [&str; 12] = [
     "3r2k1/5ppp/p1q1p3/1p6/3Q4/1P2P2P/P4PP1/3R2K1 b - - 3 28",
 ];
 
-/// What a network sees of some positions, one after the other.
+/// The planes that a network sees of some positions, one position after the other.
 ///
 /// # Errors
-/// A FEN that is wrong.
+/// The fault of a FEN that is wrong.
 pub fn planes(fens: &[&str], inputs: Inputs) -> Result<Vec<f32>, String> {
     let mut input = vec![0.0; fens.len() * inputs.numbers()];
     let mut encoded = Box::new(Planes::default());

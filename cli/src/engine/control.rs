@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The wishes of whoever gave the `go`, and whether a search runs.
+/// The wishes of whatever gave the `go`, and whether a search runs.
 #[derive(Default)]
 pub struct Control {
     state: Mutex<State>,
@@ -14,15 +14,15 @@ pub struct Control {
 struct State {
     searching: bool,
     stop: bool,
-    /// All that is left to do is to say the best move.
+    /// Whether all that is left to do is to say the best move.
     is_over: bool,
-    /// Nobody waits for the best move.
+    /// Whether nothing waits for the best move.
     silent: bool,
     /// When the pondered move was played.
     ponder_hit: Option<Instant>,
-    /// There is a best move.
+    /// Whether there is a best move.
     has_answer: bool,
-    /// When it has to be said.
+    /// When the best move has to be said.
     due: Option<Instant>,
 }
 
@@ -34,22 +34,22 @@ impl State {
 
 impl Control {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked leaves wishes that are still valid.
+        // A thread that panicked leaves wishes that are still valid, so a poisoned lock is taken all the same.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A search is about to begin.
+    /// Called when a search is about to begin.
     pub fn begin(&self) {
         *self.lock() = State { searching: true, ..State::default() };
     }
 
-    /// The search has ended.
+    /// Called when the search has ended.
     pub fn end(&self) {
         self.lock().searching = false;
         self.changed.notify_all();
     }
 
-    /// The best move is said next: whoever hears it may ask for what waits for the end of a search.
+    /// Called when the best move is said next: whoever reads it may then ask for what waits for the end of a search.
     pub fn be_over(&self) {
         self.lock().is_over = true;
     }
@@ -65,7 +65,7 @@ impl Control {
         self.lock().searching
     }
 
-    /// The search should end; `silent` where its best move is of no interest.
+    /// Asks the search to end; `silent` if its best move is of no interest.
     pub fn stop(&self, silent: bool) {
         let mut state = self.lock();
         state.stop = true;
@@ -75,7 +75,7 @@ impl Control {
         self.changed.notify_all();
     }
 
-    /// The pondered move was played.
+    /// Called when the pondered move was played.
     pub fn ponder_hit(&self) {
         self.lock().ponder_hit.get_or_insert_with(Instant::now);
         self.changed.notify_all();
@@ -89,31 +89,31 @@ impl Control {
         }
     }
 
-    /// As [`Control::wait_until_idle`], but for no longer than `limit`. Whether no search runs.
+    /// Like [`Control::wait_until_idle`], but waits no longer than `limit`. Returns whether no search runs.
     pub fn wait_until_idle_for(&self, limit: Duration) -> bool {
         let still = self.changed.wait_timeout_while(self.lock(), limit, |state| state.searching);
         !still.unwrap_or_else(PoisonError::into_inner).0.searching
     }
 
-    /// For the search: should it end?
+    /// For the search: whether it should end.
     pub fn should_stop(&self) -> bool {
         self.lock().stop
     }
 
-    /// For the search: it has a best move, which has to be said by then.
+    /// For the search: sets that it has a best move, which has to be said by `due`.
     pub fn answer_by(&self, due: Option<Instant>) {
         let mut state = self.lock();
         state.has_answer = true;
         due.into_iter().for_each(|due| state.be_due(due));
     }
 
-    /// For the search: should the best move be said, and is there one? Then nothing is worth a wait.
+    /// For the search: whether it has a best move that should be said by now. Then nothing is worth waiting for.
     pub fn is_late(&self) -> bool {
         let state = self.lock();
         state.has_answer && state.due.is_some_and(|due| due <= Instant::now())
     }
 
-    /// For the search: does nobody wait for its best move?
+    /// For the search: whether nothing waits for its best move.
     pub fn is_silent(&self) -> bool {
         self.lock().silent
     }
@@ -123,7 +123,8 @@ impl Control {
         self.lock().ponder_hit
     }
 
-    /// Ends the search when it is dropped, however its thread ends: whoever waits must not wait for ever.
+    /// Returns a guard that ends the search when it is dropped, however the search's thread ends: nothing must wait
+    /// forever.
     pub fn end_on_drop(self: Arc<Self>) -> impl Drop + Send {
         struct End(Arc<Control>);
         impl Drop for End {
@@ -134,7 +135,7 @@ impl Control {
         End(self)
     }
 
-    /// For a search that has nothing left to do, and knows of `ponder_hit`: waits until it is told more, or for a
+    /// For a search that has nothing left to do and has seen `ponder_hit`: waits until it is told more, or for a
     /// second.
     pub fn wait_for_wish(&self, ponder_hit: Option<Instant>) {
         let state = self.lock();

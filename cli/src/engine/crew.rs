@@ -11,21 +11,21 @@ use oncilla_chess::History;
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-/// How long the watchdog sleeps when nothing calls it.
+/// How long the watchdog sleeps if nothing wakes it.
 const TICK: Duration = Duration::from_millis(5);
-/// Playouts that a worker takes on at once, at least.
+/// The least number of playouts that a worker claims at once.
 const CLAIM: u64 = 256;
-/// How long a worker waits that has nothing to gather.
+/// How long a worker that has nothing to gather waits.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Pauses without a single playout after which a worker gives up, if no other waits for answers meanwhile: a device may
-/// take its time.
+/// After this many pauses without a single playout a worker gives up. Pauses while another worker waits for answers do
+/// not count: a device may take its time.
 const PAUSES: u32 = 10_000;
 
-/// Who does the playouts.
+/// What does the playouts of a search.
 pub enum Crew {
-    /// The thread that watches does them too: the same answers give the same tree.
+    /// The thread that watches the search also does the playouts: the same answers give the same tree.
     One(Box<Playouts>),
-    /// Threads of their own, each of which takes all roles: it gathers, evaluates and brings back.
+    /// Threads of their own that take all roles: each gathers, evaluates and brings back.
     Many,
     /// Threads of their own with one role each.
     Roles,
@@ -38,7 +38,7 @@ impl Crew {
         (gather + eval + backprop > 0).then(|| Queues::new(batch_size(settings, evaluator), eval))
     }
 
-    /// Starts the threads that the settings ask for. Where the system has none left, this one does the work.
+    /// Starts the threads that the settings ask for. If the system has none left, the calling thread does the work.
     pub fn hire<'scope, 'env, 's: 'env, 'm: 'env>(
         scope: &'scope Scope<'scope, 'env>,
         shared: &'env Shared<'s, 'm>,
@@ -67,10 +67,10 @@ impl Crew {
         if hired == 0 { Self::One(Box::new(playouts())) } else { Self::Many }
     }
 
-    /// Lets playouts happen for a moment, at most `wanted` more.
+    /// Lets the crew do playouts for a moment, at most `wanted` more.
     ///
     /// # Errors
-    /// As [`Playouts::step`].
+    /// The errors of [`Playouts::step`].
     pub fn advance(&mut self, shared: &Shared<'_, '_>, wanted: u64) -> Result<(), String> {
         if let Self::One(playouts) = self {
             let step = playouts.step(shared, wanted);
@@ -91,7 +91,7 @@ impl Crew {
     }
 }
 
-/// A worker's life.
+/// The main loop of a worker.
 fn work(shared: &Shared<'_, '_>, mut playouts: Playouts) {
     let mut pauses = 0;
     while !shared.is_stopped() {
@@ -116,8 +116,9 @@ fn work(shared: &Shared<'_, '_>, mut playouts: Playouts) {
     }
 }
 
-/// Does so many playouts, or fewer where something keeps it from going on. What a thread does is told to the others
-/// after some time only: with an evaluator that takes none they would wait for each other's reports.
+/// Does `claimed` playouts, or fewer if something keeps it from going on; returns how many. It also stops after
+/// [`TICK`], to tell the other threads what it has done: with an evaluator that takes no time they would wait for each
+/// other's reports.
 fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -> u64 {
     let begun = Instant::now();
     let mut done = 0;
@@ -149,7 +150,7 @@ mod tests {
     use oncilla_core::search::Params;
     use std::sync::Arc;
 
-    /// What a search came to.
+    /// How a search ended.
     struct End {
         playouts: u64,
         nodes: u64,
@@ -196,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Until the root is known nobody else finds anything to do.
+    /// Until the root is known, no other thread finds anything to do.
     #[test]
     fn threads_wait_for_an_answer_as_long_as_it_takes() {
         let stalls = Box::new(|now| (now == 0).then_some(Fault::Stalled));
@@ -209,7 +210,7 @@ mod tests {
         let one = Workers { all: 1, ..ALL_ROLES };
         for call in 0..200 {
             let workers = [one, ALL_ROLES, A_ROLE_EACH][call % 3];
-            // The device takes 3 positions in a call: the search goes on for a while after it.
+            // The device takes 3 positions in a call, so the search goes on for a while after that call.
             let nodes = 3 * call as u64 + 40;
             let plans: [(&str, Plan); 4] = [
                 ("fails once", Box::new(move |now| (now == call).then_some(Fault::Loud))),
@@ -221,7 +222,7 @@ mod tests {
             let end = search_on_failing_device(workers, nodes, plan);
             let why = format!("{what} at call {call}, {workers:?}: {:?}", end.notes);
             assert!(!end.broken && end.has_move, "{why}");
-            // Answered playouts are in the tree, all of them and no other.
+            // All playouts that were answered are in the tree, and no others.
             assert!(end.playouts >= nodes && end.nodes == end.playouts, "{} of {}: {why}", end.nodes, end.playouts);
             let silent = what == "is slow once";
             assert!(end.notes.len() <= 2 && end.notes.is_empty() == silent, "{why}");

@@ -1,8 +1,8 @@
-//! What a driver may not survive is left to a process of its own first.
+//! Whatever a driver may not survive is first done in a process of its own.
 //!
-//! Whoever lists devices runs every driver that is installed, and some abort there, or never come back. Others do when
-//! they compile a kernel, or launch it for the first time. That must not end a game: this program is started once more,
-//! to list the devices or to open one, and if it comes to no good the driver is left alone.
+//! Listing devices runs every driver that is installed, and some abort then, or never return. Others do so when they
+//! compile a kernel, or launch it for the first time. That must not end a game: so this program is started once more,
+//! to list the devices or to open one, and if that process fails, the driver is left alone.
 
 use super::settings::EvaluatorSettings;
 use super::tuning::cache_dir;
@@ -17,36 +17,36 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// How long listing may take. Some drivers need seconds for their first call.
+/// How long listing the devices may take. Some drivers need seconds for their first call.
 const LISTING: Duration = Duration::from_secs(20);
 
-/// How long a device may take to be opened for the first time, by a process of its own: what it compiles until then is
-/// kept, so that the next start needs less. What is left of [`super::backends::GETTING_READY`] is enough for a device
-/// that has compiled everything.
+/// How long a device may take to be opened for the first time, in a process of its own. What it compiles in that time
+/// is kept, so that the next start needs less. What is left of [`super::backends::GETTING_READY`] is enough for a
+/// device that has compiled everything.
 const OPENING: Duration = Duration::from_secs(150);
 
-/// Environment variable by which a process that goes first is told to end with its standard input.
+/// Environment variable that tells a process which goes first to end when its standard input ends.
 const ENDS_WITH_INPUT: &str = "ONCILLA_ENDS_WITH_INPUT";
 
 static SCOUT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Names the program that goes first: this one. Called with `devices --here` it lists the devices and exits with status
-/// 0 or 2, with `devices --open` it opens one. Without it, as in a program that only uses the library, drivers are
-/// trusted.
+/// Sets the program that goes first: this one. Called with `devices --here` it lists the devices and exits with status
+/// 0 or 2; with `devices --open` it opens one. If no program is set, as in a program that only uses the library,
+/// drivers are trusted.
 pub fn scout_with(program: PathBuf) {
-    // The first one stays: another has no reason to be different.
+    // If a program is set already, it stays: another one has no reason to be different.
     let _ = SCOUT.set(program);
 }
 
-/// The program that goes first, unless this is its process.
+/// The program that goes first; `None` in the process that goes first itself.
 fn scout_program() -> Option<&'static Path> {
     SCOUT.get().map(PathBuf::as_path).filter(|_| std::env::var_os(ENDS_WITH_INPUT).is_none())
 }
 
-/// Looks once in a process whether listing devices is safe.
+/// Finds out, once and in another process, whether listing devices is safe.
 ///
 /// # Errors
-/// One line: a driver ended the process, or took too long.
+/// One line: a driver ended that process, or took too long.
 pub fn scout() -> Result<(), String> {
     static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
     let look = || scout_program().map_or(Ok(()), |program| list_with(program, LISTING));
@@ -57,7 +57,7 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
     match run(program, ["devices", "--here"], limit, || false) {
         None => Ok(()),
         Some(Ending::Late) => Err(format!("an OpenCL driver took more than {} s to list its devices", limit.as_secs())),
-        // No device at all is for the caller to find out.
+        // That there is no device at all is for the caller to find out.
         Some(Ending::Status(status)) if matches!(status.code(), Some(0 | 2)) => Ok(()),
         Some(Ending::Status(status)) => {
             Err(format!("an OpenCL driver ended the process that listed its devices ({status})"))
@@ -65,14 +65,14 @@ fn list_with(program: &Path, limit: Duration) -> Result<(), String> {
     }
 }
 
-/// Looks in a process whether a device compiles the kernels for this graph and answers, where none has done so before
-/// with this driver and these kernels. Where there is no folder to remember that in, the driver is trusted: else every
-/// start would take twice as long. So it is where the other process could not read the network, which a pipe gives
-/// once.
+/// Finds out in another process whether a device compiles the kernels for this graph and answers, unless that has been
+/// found before with this driver and these kernels. The driver is trusted if there is no folder to remember that in,
+/// because every start would take twice as long, and if the other process could not read the network, because a pipe
+/// gives it only once.
 ///
 /// # Errors
-/// One line: the driver ended the process, or took too long. That it refuses, or answers wrongly, is for the caller to
-/// find out.
+/// One line: the driver ended the process, or took too long. If the driver refuses, or answers wrongly, that is for the
+/// caller to find out.
 pub fn rehearse(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> Result<(), String> {
     let (Some(program), Some(cache)) = (scout_program(), cache_dir(settings)) else { return Ok(()) };
     rehearse_with(program, &cache, settings, device, graph)
@@ -86,7 +86,7 @@ fn rehearse_with(
     graph: &Graph,
 ) -> Result<(), String> {
     let mark = Key::new(device, graph, settings.precision).path(cache).with_extension("opened");
-    // Arguments are in UTF-8.
+    // A mark whose path is not UTF-8 can't be passed as an argument.
     if !settings.weights.is_there_again() || mark.to_str().is_none() {
         return Ok(());
     }
@@ -103,15 +103,15 @@ fn rehearse_with(
     })
 }
 
-/// What came of the devices that did not come through, by the marks that they did not make. Nobody waits for them again
-/// in this process.
+/// The faults of devices that did not come through, by the marks that they did not make. Nothing waits for such a
+/// device again in this process.
 fn failed() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
     static FAILED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The arguments by which this program opens the device for a network, one of Go on the graph's board, and makes the
-/// mark once that is done.
+/// The arguments with which this program opens the device for a network, or for one of Go on the graph's board, and
+/// makes the mark once that is done.
 fn opening(settings: &EvaluatorSettings, device: &Device, graph: &Graph, mark: &Path) -> Vec<OsString> {
     let EvaluatorSettings { weights, heads, precision, history_fill, .. } = settings;
     let pair = |flag: &str, value: &OsStr| [OsString::from(flag), value.to_owned()];
@@ -137,17 +137,17 @@ fn opening(settings: &EvaluatorSettings, device: &Device, graph: &Graph, mark: &
 fn open_with(program: &Path, args: &[OsString], mark: &Path, limit: Duration) -> Result<(), String> {
     let ending = run(program, args, limit, || mark.exists());
     match ending {
-        // What becomes of it after that says nothing: some drivers crash or hang when their process ends.
+        // What becomes of the process after that says nothing: some drivers crash or hang when their process ends.
         _ if mark.exists() => Ok(()),
         None => Ok(()),
-        // It says by that why it did not open the device, as the caller will find out.
+        // By this status the process says that it has a reason not to open the device, which the caller will find out.
         Some(Ending::Status(status)) if status.code() == Some(2) => Ok(()),
         Some(Ending::Late) => Err(format!("took more than {} s to open it", limit.as_secs())),
         Some(Ending::Status(status)) => Err(format!("ended the process that opened it for the first time ({status})")),
     }
 }
 
-/// Whether a file could be made there.
+/// Whether the file `mark` could be made.
 fn can_be_made(mark: &Path) -> bool {
     let draft = mark.with_extension(format!("{}.draft", std::process::id()));
     let folder = mark.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -156,7 +156,7 @@ fn can_be_made(mark: &Path) -> bool {
     made
 }
 
-/// For the process that opens a device for another one: says that it came through.
+/// For the process that opens a device for another one: makes the mark that says that it came through.
 ///
 /// # Errors
 /// One line, with the file's name.
@@ -166,14 +166,14 @@ pub fn came_through(mark: &Path) -> Result<(), String> {
     std::fs::write(mark, text).map_err(|error| format!("{}: {error}", mark.display()))
 }
 
-/// What became of a process.
+/// How a process ended.
 enum Ending {
     Status(ExitStatus),
     Late,
 }
 
-/// Runs a process for at most `limit`, and no longer than until `is_done`. `None`: a system without another process to
-/// give, which is no fault of the drivers.
+/// Runs a process for at most `limit`, and only until `is_done` returns true. `None` if the system can't start another
+/// process, which is no fault of the drivers.
 fn run<A: AsRef<OsStr>>(
     program: &Path,
     args: impl IntoIterator<Item = A>,
@@ -188,14 +188,14 @@ fn run<A: AsRef<OsStr>>(
     Some(status.map_or(Ending::Late, Ending::Status))
 }
 
-/// Tells a process of this program to end with this one, however that ends: the child holds its standard input, and
-/// whoever quits need not wait for it. It has to call [`end_with_input_if_asked`].
+/// Makes a process of this program end with this one, however this one ends: the child gets a pipe as its standard
+/// input, and whatever ends this process need not wait for it. The child has to call [`end_with_input_if_asked`].
 pub fn ends_with_this_process(command: &mut Command) {
     command.env(ENDS_WITH_INPUT, "1").stdin(Stdio::piped());
 }
 
-/// For a process that another one waits for: ends it, whatever a driver is at, once its standard input ends, as it does
-/// when nobody waits any more.
+/// For a process that another one waits for: ends it, whatever a driver does at the time, once its standard input ends,
+/// which happens when nothing waits for it any more.
 pub fn end_with_input_if_asked() {
     if std::env::var_os(ENDS_WITH_INPUT).is_none() {
         return;
@@ -205,11 +205,11 @@ pub fn end_with_input_if_asked() {
         let _ = std::io::copy(&mut system::input(), &mut std::io::sink());
         std::process::exit(1);
     };
-    // Without a thread it ends when the driver lets it.
+    // Without this thread, the process ends when the driver lets it.
     let _ = std::thread::Builder::new().name("stdin".to_string()).spawn(watch);
 }
 
-/// The device that tests use; `None`, and a line that says so, where there is none and none is required.
+/// The device that tests use; `None`, with a line that says so, if there is none and none is required.
 #[cfg(test)]
 pub fn device_is_there(choice: &oncilla_opencl::device::DeviceChoice) -> Option<Device> {
     oncilla_opencl::device::choose(choice)
@@ -230,7 +230,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(1);
 
-    /// Calls `use_it` with a script in the place of the program.
+    /// Calls `use_it` with the path of a script that takes the program's place.
     fn with_script<T>(name: &str, script: &str, use_it: impl FnOnce(&Path) -> T) -> T {
         let path = std::env::temp_dir().join(format!("oncilla-scout-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -252,13 +252,13 @@ mod tests {
         assert!(ended.starts_with("an OpenCL driver ended the process that listed its devices (signal: 6"), "{ended}");
         let late = list_by("late", "exec sleep 60").unwrap_err();
         assert_eq!(late, "an OpenCL driver took more than 1 s to list its devices");
-        // Under user-mode emulation the system starts a process that ends with 127 where there is no program.
+        // Under user-mode emulation, the system starts a process that ends with status 127 if there is no program.
         if std::env::var_os("ONCILLA_RUNNER").is_none() {
             assert_eq!(list_with(Path::new("/no/such/program"), LIMIT), Ok(()));
         }
     }
 
-    /// `$1` is the mark.
+    /// Opens a device with a script as the program; `$1` is the mark.
     fn open_by(name: &str, script: &str) -> Result<(), String> {
         let mark = std::env::temp_dir().join(format!("oncilla-mark-{name}-{}", std::process::id()));
         let opened = with_script(name, script, |program| open_with(program, &[mark.clone().into()], &mark, LIMIT));
@@ -279,7 +279,8 @@ mod tests {
         assert_eq!(open_by("hangs", "exec sleep 60").unwrap_err(), "took more than 1 s to open it");
     }
 
-    /// In this process, for this device: a game that changes an option must not wait for it again.
+    /// It is not opened again in this process, for this device: a game that changes an option must not wait for it
+    /// again.
     #[test]
     fn a_device_that_did_not_come_through_is_not_opened_again() {
         let Some(any) = device_is_there(&DeviceChoice::Index(0)) else { return };
@@ -307,11 +308,11 @@ mod tests {
                 "{fault}"
             );
             assert_eq!((rehearse(&bad), started()), (Err(fault.clone()), 1));
-            // Another one has its own try, and a good one none that is not needed.
+            // Another device is tried by itself, and a device that came through is not tried again.
             assert_eq!((rehearse(&good), started()), (Ok(()), 2));
             assert_eq!((rehearse(&good), started()), (Ok(()), 2));
             assert_eq!((rehearse(&bad), started()), (Err(fault), 2));
-            // A driver that was replaced may be better.
+            // A driver that was replaced may be better, so its device is tried again.
             let mut replaced = bad.clone();
             replaced.driver.push_str(", replaced");
             assert!(rehearse(&replaced).is_err());

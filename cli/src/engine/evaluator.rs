@@ -19,27 +19,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// An evaluator without a network answers at once; a few playouts together keep the memory busy instead.
+/// An evaluator without a network answers at once; a batch of a few playouts keeps the memory busy instead.
 const BATCH_WITHOUT_NETWORK: usize = 16;
 
-/// Largest batch of an evaluator without a network.
+/// The largest batch of an evaluator without a network.
 const MAX_BATCH_WITHOUT_NETWORK: usize = 1024;
 
-/// Evaluates batches of positions, for any number of threads at once.
+/// Evaluates batches of positions, for any number of threads at the same time.
 pub struct Evaluator {
     source: Source,
-    /// For the network, if it has some.
+    /// The hints for the network, if it has some.
     hints: Option<Arc<Hints>>,
     settings: EvaluatorSettings,
-    /// Another network, backend or history fill is another evaluator, so that an entry is always of this one.
+    /// Each entry is an answer of this evaluator: with another network, backend or history fill there is another
+    /// evaluator.
     cache: Option<Arc<Cache>>,
     cache_size: CacheSize,
     work: Work,
-    /// What of its answers was no finite number, as far as it was said.
+    /// The answers that were not finite numbers, as far as the user was told of them.
     told: Mutex<Odd>,
 }
 
-/// Counts what is evaluated.
+/// Counts the evaluations and batches.
 struct Work {
     since: Instant,
     evaluations: AtomicU64,
@@ -55,15 +56,15 @@ impl Default for Work {
 /// What an evaluator has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EvaluatorCounts {
-    /// Positions that were evaluated: not those that the cache knew.
+    /// Positions that were evaluated, without those that the cache knew.
     pub evaluations: u64,
-    /// Batches that they came in.
+    /// Batches in which they were evaluated.
     pub batches: u64,
-    /// Seconds since it was made.
+    /// Seconds since the evaluator was made.
     pub seconds: f64,
 }
 
-/// Whatever answers.
+/// What answers.
 enum Source {
     Network(Running),
     /// Values and logits from a hash of the position.
@@ -72,14 +73,14 @@ enum Source {
     Constant,
 }
 
-/// What an evaluator is made of.
+/// A part that an evaluator is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The network, with its heads.
     Network,
-    /// The hints for it.
+    /// The hints for the network.
     Hints,
-    /// What runs it.
+    /// The backend that runs the network.
     Backend,
 }
 
@@ -88,12 +89,12 @@ pub enum Part {
 pub struct Lack {
     /// What can't be had.
     pub part: Part,
-    /// One line: no such file, no network, no device.
+    /// One line, such as: no such file, not a network, no device.
     pub why: String,
 }
 
 impl Lack {
-    /// Says which part a line is about.
+    /// Returns a function that makes a [`Lack`] of this part of a line that says why.
     pub fn of(part: Part) -> impl FnOnce(String) -> Self {
         move |why| Self { part, why }
     }
@@ -106,8 +107,7 @@ impl From<Lack> for String {
 }
 
 impl Evaluator {
-    /// Loads the network and makes its backend. Besides the evaluator there are lines for a person: what runs, and why
-    /// not something else.
+    /// Loads the network and makes its backend. Also returns lines for a person: what runs, and why not something else.
     ///
     /// # Errors
     /// The part that can't be had, and why.
@@ -117,7 +117,7 @@ impl Evaluator {
             BackendKind::Random => (Source::Random, Vec::new()),
             BackendKind::Constant => (Source::Constant, Vec::new()),
             BackendKind::Auto | BackendKind::Host | BackendKind::OpenCl | BackendKind::Lc0s(_) => {
-                // Hints are read at once, a network may take long.
+                // Hints come first: they are read at once, while a network may take long.
                 hints = hints::read(&settings.hints, &settings.weights).map_err(Lack::of(Part::Hints))?;
                 let (running, notes) = backends::open(settings)?;
                 (Source::Network(running), notes)
@@ -130,13 +130,13 @@ impl Evaluator {
         ))
     }
 
-    /// What it was made from.
+    /// The settings that the evaluator was made from.
     pub fn settings(&self) -> &EvaluatorSettings {
         &self.settings
     }
 
-    /// Gives it a cache of this size, or none. One of the same size stays with all that it knows. Batches that were
-    /// made before go on with the cache of their time.
+    /// Gives the evaluator a cache of this size, or none. A cache that has this size already stays, with all that it
+    /// knows. Batches that were made earlier keep the cache that they were made with.
     ///
     /// Constant answers need no cache and get none.
     ///
@@ -146,7 +146,7 @@ impl Evaluator {
         if size == self.cache_size || matches!(self.source, Source::Constant) {
             return Ok(());
         }
-        // The old one goes first: both together may be more than there is.
+        // The old cache is freed first: both together may be more memory than there is.
         self.cache = None;
         self.cache_size = size;
         if size.entries == 0 || size.mb == 0 {
@@ -158,21 +158,21 @@ impl Evaluator {
         self.cache.as_ref().map(|_| ()).ok_or_else(none)
     }
 
-    /// Forgets what is in the cache: a new game begins.
+    /// Forgets what is in the cache, because a new game begins.
     pub fn clear_cache(&self) {
         self.cache.iter().for_each(|cache| cache.clear());
     }
 
-    /// What the cache did and holds; nothing without one.
+    /// What the cache did and holds; zeros without a cache.
     pub fn cache_counts(&self) -> CacheCounts {
         self.cache.as_ref().map(|cache| cache.counts()).unwrap_or_default()
     }
 
-    /// What it did so far.
+    /// What the evaluator has done so far.
     pub fn counts(&self) -> EvaluatorCounts {
         let [evaluations, batches] =
             [&self.work.evaluations, &self.work.batches].map(|count| count.load(Ordering::Relaxed));
-        // Batches of several threads are one for a device.
+        // The service may join the batches of several threads into one for a device.
         let batches = self.network().map_or(batches, |network| network.service.batches());
         EvaluatorCounts { evaluations, batches, seconds: self.work.since.elapsed().as_secs_f64() }
     }
@@ -184,7 +184,7 @@ impl Evaluator {
         }
     }
 
-    /// One line for a person.
+    /// What runs the network, in one line for a person.
     pub fn describe(&self) -> String {
         match &self.source {
             Source::Network(running) => running.service.facts().describe,
@@ -193,17 +193,17 @@ impl Evaluator {
         }
     }
 
-    /// As [`EvaluatorSettings::is_half_precision`]; not without a network.
+    /// Like [`EvaluatorSettings::is_half_precision`]; false without a network.
     pub fn is_half_precision(&self) -> bool {
         self.network().is_some_and(|running| self.settings.is_half_precision(&running.service.facts()))
     }
 
-    /// Whether the network estimates the moves left, and is to be believed.
+    /// Whether the network estimates the moves left, and its estimates are to be believed.
     pub fn has_moves_left(&self) -> bool {
         self.believes_moves_left() && self.network().is_some_and(|network| network.has_head(Role::MovesLeft))
     }
 
-    /// Not any more once one was no finite number.
+    /// Whether estimates of the moves left are believed: no longer once one of them was not a finite number.
     fn believes_moves_left(&self) -> bool {
         self.settings.moves_left && !self.told().has_no_moves_left()
     }
@@ -212,12 +212,12 @@ impl Evaluator {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the network tells draws from losses.
+    /// Whether the network distinguishes draws from losses.
     pub fn has_wdl(&self) -> bool {
         self.network().is_some_and(|network| network.has_head(Role::Wdl))
     }
 
-    /// Whether the network estimates how far its values are off.
+    /// Whether the network estimates the errors of its values.
     pub fn has_value_error(&self) -> bool {
         self.network().is_some_and(|network| network.has_head(Role::ValueError))
     }
@@ -227,32 +227,33 @@ impl Evaluator {
         self.network().map_or(0, |network| network.graph.flops())
     }
 
-    /// Batch size that is worth waiting for.
+    /// The batch size that is worth waiting for, in positions.
     pub fn preferred_batch(&self) -> usize {
         self.network().map_or(BATCH_WITHOUT_NETWORK, |network| network.service.facts().preferred_batch)
     }
 
-    /// Threads that a search should have, if nobody says how many.
+    /// The number of threads that a search should have, unless the user sets it.
     pub fn threads(&self) -> usize {
         self.network().map_or(1, |network| network.service.facts().threads)
     }
 
-    /// Searches of one position at a time that keep it busy, each with a thread of its own.
+    /// The number of searches, each of one position at a time and with a thread of its own, that keep the evaluator
+    /// busy.
     pub fn searches(&self) -> usize {
         self.network().map_or_else(cores, |network| network.service.facts().searches)
     }
 
-    /// Largest batch that runs in one piece. A larger one runs in several.
+    /// The largest batch that runs in one piece, in positions. A larger one runs in several.
     pub fn max_batch(&self) -> usize {
         self.network().map_or(MAX_BATCH_WITHOUT_NETWORK, |network| network.service.facts().max_batch)
     }
 
-    /// An empty batch, for one thread. It goes with this evaluator only.
+    /// An empty batch for one thread, to be used with this evaluator only.
     pub fn batch(&self) -> Batch {
         self.batch_with(self.cache.clone())
     }
 
-    /// An empty batch that the cache answers nothing of.
+    /// An empty batch that does not use the cache.
     pub fn batch_without_cache(&self) -> Batch {
         self.batch_with(None)
     }
@@ -267,11 +268,12 @@ impl Evaluator {
         Batch::new(needs, Looks::new(self.hints.clone()), cache)
     }
 
-    /// Evaluates the batch. Where a device fails to, the host does, and in the end takes over; a line that says so
-    /// comes back once each. So does one where the network's own answer is no finite number, and another one counts.
+    /// Evaluates the batch. If a device fails to, the host evaluates it, and in the end takes over. Each such event is
+    /// told once, in the line that is returned; so is the first time that an answer of the network is not a finite
+    /// number and is replaced.
     ///
     /// # Errors
-    /// The host's line, if that fails too. The answers are then worth nothing.
+    /// The host's line, if the host fails too. The answers then mean nothing.
     pub fn run(&self, batch: &mut Batch) -> Result<Option<String>, String> {
         let note = match &self.source {
             Source::Network(network) => batch.run_on(|request, rows| network.service.run(request, rows))?,
@@ -293,7 +295,7 @@ impl Evaluator {
         Ok(note)
     }
 
-    /// With what is to be said of answers that are no numbers.
+    /// Joins `note` with the lines that tell of answers that are not finite numbers.
     fn with_news(&self, note: Option<String>, odd: Odd) -> Option<String> {
         if odd == Odd::default() {
             return note;

@@ -1,11 +1,11 @@
-//! The best that can be had where the settings name what can't be: no game is lost by a typo.
+//! If the settings name what can't be had, the nearest that can be had is made instead: no game is lost by a typo.
 
 use super::builtin::BuiltIn;
 use super::evaluator::{Evaluator, Lack, Part};
 use super::settings::{BackendKind, EvaluatorSettings, HintsFrom, Weights};
 use oncilla_nets::HeadChoice;
 
-/// An evaluator that may be another one than was wanted.
+/// An evaluator that may differ from the one that was wanted.
 pub struct Made {
     pub evaluator: Evaluator,
     /// Lines for a person: what runs, and why not something else.
@@ -14,13 +14,15 @@ pub struct Made {
     pub lacks: Option<String>,
 }
 
-/// Makes the evaluator that is wanted, or the one that comes nearest to it. Heads that the network lacks give way to
-/// its default ones, a network that can't be read to that of `last`, and this to the one in the program; hints that
-/// can't be read give way to the program's own, a backend that only Lc0 has to the nearest that is here, and where no
-/// device can be had the host runs the network.
+/// Makes the evaluator that is wanted, or the one that comes nearest to it:
+/// - Heads that the network lacks are replaced by its default heads.
+/// - A network that can't be read is replaced by that of `last`, and this one by the network in the program.
+/// - Hints that can't be read are replaced by the program's own.
+/// - A backend that only Lc0 has is replaced by the nearest one that is here.
+/// - If no device can be had, the host runs the network.
 ///
 /// # Errors
-/// One line: nothing of all that can be made.
+/// One line, if none of these can be made.
 pub fn make(wanted: &EvaluatorSettings, last: Option<&EvaluatorSettings>) -> Result<Made, String> {
     let mut settings = wanted.clone();
     let mut last = last;
@@ -37,14 +39,15 @@ pub fn make(wanted: &EvaluatorSettings, last: Option<&EvaluatorSettings>) -> Res
     }
 }
 
-/// What was replaced.
+/// A part that was replaced, why, and by what.
 struct Replaced {
     part: Part,
     whys: Vec<String>,
     instead: String,
 }
 
-/// A part may be replaced again, because what replaced it can't be had either: then the last counts.
+/// Adds a replacement. A part may be replaced again, because its replacement can't be had either: then the last one
+/// counts.
 fn note(lacks: &mut Vec<Replaced>, Lack { part, why }: Lack, instead: String) {
     match lacks.iter_mut().find(|replaced| replaced.part == part) {
         Some(replaced) => {
@@ -63,7 +66,7 @@ fn line(lacks: &[Replaced]) -> Option<String> {
     (!texts.is_empty()).then(|| format!("WARNING: {}", texts.join(". ")))
 }
 
-/// Names the next best for a part, and says what that is. `None` where nothing is left.
+/// Replaces a part in `settings` by the next best, and says what that is. `None` if there is nothing left to try.
 fn replace(settings: &mut EvaluatorSettings, part: Part, last: &mut Option<&EvaluatorSettings>) -> Option<String> {
     match part {
         Part::Network => replace_network(settings, last),
@@ -76,7 +79,8 @@ fn replace_backend(settings: &mut EvaluatorSettings) -> Option<String> {
     settings.backend = match settings.backend {
         BackendKind::OpenCl => BackendKind::Host,
         BackendKind::Lc0s(backend) => {
-            // A number counted that backend's devices: the one that has it here may be another, or no GPU at all.
+            // A number counted the devices of that backend: the same number may be another device here, or no GPU at
+            // all.
             settings.devices.retain(|name| name.trim().parse::<usize>().is_err());
             backend.nearest()
         }
@@ -102,7 +106,7 @@ fn replace_network(settings: &mut EvaluatorSettings, last: &mut Option<&Evaluato
     };
     let instead = format!("{} plays instead", shown(&weights));
     (settings.weights, settings.heads) = (weights, heads);
-    // Hints in a file were fitted to the network that is not there.
+    // Hints in a file were fitted to the network that could not be read.
     if settings.hints != HintsFrom::Nowhere {
         settings.hints = hints;
     }
@@ -142,7 +146,7 @@ mod tests {
         settings
     }
 
-    /// What is made, and what is said to be lacking.
+    /// What is made of `wanted`, and what is said to be lacking.
     fn made(wanted: &EvaluatorSettings, last: Option<&EvaluatorSettings>) -> (EvaluatorSettings, Option<String>) {
         let Made { evaluator, lacks, .. } = make(wanted, last).unwrap();
         (evaluator.settings().clone(), lacks)
@@ -167,7 +171,7 @@ mod tests {
         let (small, tiny) = (settings(|_| {}), settings(|s| s.weights = Weights::BuiltIn(BuiltIn::Tiny)));
         assert_eq!(made(&wanted, None), (small.clone(), Some(format!("{why} small plays instead"))));
         assert_eq!(made(&wanted, Some(&tiny)), (tiny.clone(), Some(format!("{why} tiny plays instead"))));
-        // A network that is gone since.
+        // A network whose file has disappeared since.
         assert_eq!(made(&wanted, Some(&wanted)), (small.clone(), Some(format!("{why} small plays instead"))));
         let heads = settings(|s| {
             s.weights = wanted.weights.clone();
@@ -220,12 +224,12 @@ mod tests {
         assert!(lacks.contains("small plays instead. ") && lacks.ends_with("; the host runs the network"), "{lacks}");
     }
 
-    /// A network as a file has it, but with weights up to 10³⁰.
+    /// The file of a network, but with weights up to 10³⁰.
     fn of_huge_weights() -> Vec<u8> {
         let mut network = Vec::new();
         GzDecoder::new(BuiltIn::Tiny.file()).read_to_end(&mut network).unwrap();
-        // A layer's least and largest weight, two floats, and what is in front of its weights, which are 128 bytes or
-        // more: what has fewer may be variances.
+        // A layer has its least and its largest weight, two floats, in front of its weights, which are 128 bytes or
+        // more: shorter ones may be variances.
         let is_layer = |at: &usize| {
             [0, 5, 10].map(|field| network[at + field]) == [0x0d, 0x15, 0x1a] && network[at + 11] & 0x80 != 0
         };
@@ -247,17 +251,17 @@ mod tests {
             file.display()
         );
         for backend in [BackendKind::Host, BackendKind::Auto, BackendKind::OpenCl] {
-            // A device is named, so that one that is there is tried.
+            // A device is named, so that a device is tried if there is one.
             let wanted = settings(|s| {
                 (s.weights, s.backend) = (Weights::File(file.clone()), backend);
                 s.devices = vec!["0".to_string()];
             });
             let (made_of, lacks) = made(&wanted, None);
             assert_eq!(made_of.weights, Weights::BuiltIn(BuiltIn::Small), "{backend:?}");
-            // Where there is no device that is said, too.
+            // If there is no device, that is said too.
             let lacks = lacks.unwrap_or_default();
             assert!(lacks.starts_with(&line), "{backend:?}: {lacks}");
         }
-        let _ = std::fs::remove_file(file); // it is a test's
+        let _ = std::fs::remove_file(file); // the test made it
     }
 }

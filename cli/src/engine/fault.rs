@@ -5,7 +5,7 @@ use oncilla_core::search::Refused;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `job` gives back. If it panics, whatever it was changing is left as it is: rely on nothing of it.
+/// Returns what `job` returns. If it panics, whatever it was changing is left as it is: rely on nothing of it.
 ///
 /// # Errors
 /// One line with the panic's message.
@@ -13,7 +13,7 @@ pub fn guarded<T>(job: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(job)).map_err(|panic| format!("internal error: {}", message(&*panic)))
 }
 
-/// Why a search ends whose answer was refused.
+/// The line that says why a search ends because of an answer that was refused.
 pub fn why_refused(why: Refused) -> String {
     match why {
         Refused::NoRoom => "the tree's memory is too small for the root's moves".to_string(),

@@ -5,7 +5,7 @@ use super::fallback::{self, Made};
 use super::settings::EvaluatorSettings;
 use std::sync::Arc;
 
-/// What becomes of a searcher whose settings name what can't be had.
+/// What a searcher does if its settings name something that can't be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lacking {
     /// It does not search.
@@ -16,9 +16,9 @@ pub enum Lacking {
 
 enum Held {
     Nothing,
-    /// Made for this one, from its settings.
+    /// An evaluator made for this searcher, from its settings.
     Own(Box<Evaluator>),
-    /// Another's, that several use at once: the settings say nothing about it.
+    /// An evaluator that several searchers use at once: the settings say nothing about it.
     Lent(Arc<Evaluator>),
 }
 
@@ -26,14 +26,14 @@ enum Held {
 pub struct HeldEvaluator {
     held: Held,
     lacking: Lacking,
-    /// What the evaluator was made for: it may be another one, see [`Lacking::IsReplaced`].
+    /// The settings that the evaluator was made for. Its own may differ, see [`Lacking::IsReplaced`].
     made_for: Option<EvaluatorSettings>,
-    /// What it lacks of these settings, which is said once.
+    /// What the evaluator lacks of these settings, which is told once.
     told: Option<String>,
 }
 
 impl HeldEvaluator {
-    /// One that is `lent`, or none yet.
+    /// Holds the evaluator that is `lent`, or none yet.
     pub fn new(lent: Option<Arc<Evaluator>>, lacking: Lacking) -> Self {
         Self { held: lent.map_or(Held::Nothing, Held::Lent), lacking, made_for: None, told: None }
     }
@@ -46,7 +46,7 @@ impl HeldEvaluator {
         }
     }
 
-    /// That of this searcher alone.
+    /// The evaluator, if it belongs to this searcher alone.
     pub fn own(&self) -> Option<&Evaluator> {
         match &self.held {
             Held::Own(evaluator) => Some(evaluator),
@@ -54,7 +54,7 @@ impl HeldEvaluator {
         }
     }
 
-    /// As [`Self::own`].
+    /// Like [`Self::own`], but mutable.
     pub fn own_mut(&mut self) -> Option<&mut Evaluator> {
         match &mut self.held {
             Held::Own(evaluator) => Some(evaluator),
@@ -62,18 +62,19 @@ impl HeldEvaluator {
         }
     }
 
-    /// Another evaluator is wanted from now on: what it lacks is said, whatever was said of the last one.
+    /// Says that another evaluator is wanted from now on: what it lacks is told, even if the same was told of the last
+    /// one.
     pub fn want_another(&mut self) {
         self.want_again();
         self.told = None;
     }
 
-    /// What could not be had may be there now.
+    /// Makes the next call try again: what could not be had may be there now.
     pub fn want_again(&mut self) {
         self.made_for = None;
     }
 
-    /// Whether there is no evaluator, or another one than is `wanted`.
+    /// Whether there is no evaluator, or one that was not made for `wanted`.
     pub fn must_make(&self, wanted: &EvaluatorSettings) -> bool {
         match &self.held {
             Held::Nothing => true,
@@ -82,13 +83,13 @@ impl HeldEvaluator {
         }
     }
 
-    /// Makes it, and adds to `notes` what runs. What it lacks of what is `wanted` comes back, the first time.
+    /// Makes the evaluator, and adds to `notes` what runs. Returns what it lacks of what is `wanted`, the first time.
     ///
     /// # Errors
-    /// One line: there is none.
+    /// One line, if no evaluator can be made.
     pub fn make(&mut self, wanted: &EvaluatorSettings, notes: &mut Vec<String>) -> Result<Option<String>, String> {
         let last = self.own().map(|evaluator| evaluator.settings().clone());
-        // The old one goes first: a small device has no room for two.
+        // The old evaluator is dropped first: a small device has no room for two.
         self.held = Held::Nothing;
         let made = match self.lacking {
             Lacking::IsReplaced => fallback::make(wanted, last.as_ref())?,

@@ -1,4 +1,4 @@
-//! Evaluations that know what hangs (`Hints`).
+//! Evaluations that take into account which pieces hang (`Hints`).
 
 use super::builtin::BuiltIn;
 use super::settings::{HintsFrom, Weights};
@@ -9,7 +9,7 @@ use oncilla_chess::{Board, Move};
 use oncilla_core::evaluate::Value;
 use std::sync::Arc;
 
-/// Reads the hints for a network.
+/// Reads the hints for a network, if it gets some.
 ///
 /// # Errors
 /// One line, with the file's name.
@@ -26,13 +26,13 @@ pub fn read(from: &HintsFrom, weights: &Weights) -> Result<Option<Arc<Hints>>, S
     hints.map(|hints| Some(Arc::new(hints)))
 }
 
-/// What is seen of positions that wait for their evaluation, if there are hints that need it.
+/// What is seen of the positions that wait for their evaluation, if there are hints that need it.
 pub struct Looks {
     hints: Option<Arc<Hints>>,
     positions: Vec<OfPosition>,
-    /// Of the moves of all positions, one after the other.
+    /// What is seen of the moves of all positions, one after the other.
     moves: Vec<OfMove>,
-    /// Where those of each position begin, and where those of the last one end.
+    /// Where the moves of each position begin in `moves`, and where those of the last one end.
     starts: Vec<usize>,
     gains: Vec<i32>,
 }
@@ -61,7 +61,7 @@ impl Looks {
         self.starts.push(self.moves.len());
     }
 
-    /// Corrects the evaluation of the position that was the `at`-th to be looked at.
+    /// Corrects the evaluation of the position that was looked at as the `at`-th, counted from 0.
     pub fn correct(&self, at: usize, value: &mut Value, logits: &mut [f32]) {
         let Some(hints) = &self.hints else { return };
         let mut wdl = [(1.0 - value.d + value.wl) / 2.0, value.d, (1.0 - value.d - value.wl) / 2.0];

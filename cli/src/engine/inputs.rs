@@ -5,7 +5,7 @@ use oncilla_chess::Transform;
 use oncilla_chess::planes::{self, HistoryFill, InputFormat, PlaneSet, Planes};
 use oncilla_nets::Network;
 
-/// What a network wants to see.
+/// The input that a network wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs {
     format: InputFormat,
@@ -14,7 +14,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// What this network does.
+    /// The input that this network wants.
     ///
     /// # Errors
     /// If its format is not known here.
@@ -30,7 +30,7 @@ impl Inputs {
         Self { format: InputFormat::Classical112, fill, seen: PlaneSet::ALL }
     }
 
-    /// Numbers of one position.
+    /// The number of numbers that one position takes.
     pub fn numbers(self) -> usize {
         self.seen.len() * 64
     }
@@ -40,12 +40,12 @@ impl Inputs {
         planes::key(history, self.format, self.fill, self.seen)
     }
 
-    /// Works out the planes of the last position, and the transform for its policy.
+    /// Encodes the planes of the last position of `history`; returns the transform for its policy.
     pub fn encode(self, history: &History, planes: &mut Planes) -> Transform {
         planes::encode(history, self.format, self.fill, planes)
     }
 
-    /// Writes those that the network sees into as many numbers as [`Inputs::numbers`] says.
+    /// Writes the planes that the network sees into `to`, which has [`Inputs::numbers`] elements.
     pub fn write(self, planes: &Planes, to: &mut [f32]) {
         planes.expand_into(self.seen, to);
     }

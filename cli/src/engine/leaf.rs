@@ -1,4 +1,4 @@
-//! What the rules, and the tablebases, say of a leaf: the part of an evaluation that needs no network.
+//! What the rules and the tablebases say of a leaf: the part of an evaluation that needs no network.
 
 use super::Search;
 use super::restrict::Restrictions;
@@ -10,13 +10,13 @@ use oncilla_core::search::Event;
 use oncilla_core::stats::Counts;
 use std::sync::Arc;
 
-/// What a search asks of every leaf.
+/// What a search asks about every leaf.
 #[derive(Clone, Default)]
 pub struct LeafRules {
     pub two_fold_draws: bool,
-    /// What a leaf is looked up in.
+    /// The tables in which leaves are looked up.
     pub tables: Tables,
-    /// Keys are those of a graph.
+    /// Whether keys are needed, because the tree is a graph.
     pub graph: bool,
     /// Moves that are left out below the root.
     pub restrictions: Option<Arc<Restrictions>>,
@@ -29,25 +29,25 @@ pub struct LeafReader {
     rules: LeafRules,
     root: Box<History>,
     root_len: usize,
-    /// The root's game and the moves to the last leaf.
+    /// The root's game, followed by the moves to the last leaf.
     history: Box<History>,
     moves: MoveList,
-    /// Those of them that may be searched, where some may not.
+    /// The moves that may be searched, if not all may be.
     kept: Vec<ChessMove>,
-    /// What the restrictions add to the leaf's key in the evaluations' cache; 0 where all moves may be searched.
+    /// What the restrictions add to the leaf's key in the cache of evaluations; 0 if all moves may be searched.
     salt: u64,
 }
 
 /// What is known of a leaf.
 pub enum Leaf {
-    /// All there is to know.
+    /// Nothing is left to evaluate: this is the answer.
     Ended(Answer),
-    /// The game goes on: [`LeafReader::history`] and [`LeafReader::moves`] are those of the leaf, whose key this is.
+    /// The game goes on. [`LeafReader::history`] and [`LeafReader::moves`] are those of the leaf; this is its key.
     Open(u64),
 }
 
 impl LeafReader {
-    /// For leaves below `root`.
+    /// A reader of leaves below `root`.
     pub fn new(rules: LeafRules, root: &History) -> Self {
         let root = Box::new(root.clone());
         Self {
@@ -61,7 +61,8 @@ impl LeafReader {
         }
     }
 
-    /// Goes to the leaf of an event, names its last move if nobody has, and looks whether the game goes on there.
+    /// Goes to the leaf of an event, names its last move if it has no name yet, and finds out whether the game goes on
+    /// there.
     pub fn read(&mut self, search: &Search<'_>, event: &mut Event, counts: &mut Counts) -> Leaf {
         if !self.history.replay(self.root_len, event.moves().map(|mv| mv.0)) {
             self.start_over();
@@ -89,7 +90,7 @@ impl LeafReader {
         }
     }
 
-    /// The move at this place of the list that the last position was answered with.
+    /// The move at this index of the list of moves with which the last position was answered.
     fn nth_move(&mut self, index: usize) -> Option<ChessMove> {
         if self.rules.restrictions.is_none() {
             return self.history.nth_legal_move(index);
@@ -99,7 +100,7 @@ impl LeafReader {
         self.moves().get(index).copied()
     }
 
-    /// Leaves out what may not be searched in the last position, below the root.
+    /// Keeps the moves that may be searched in the last position, if it is below the root; returns the salt.
     fn restrict(&mut self) -> u64 {
         let Some(rules) = &self.rules.restrictions else { return 0 };
         match self.history.len() - self.root_len {
@@ -108,13 +109,14 @@ impl LeafReader {
         }
     }
 
-    /// What the restrictions add to the keys of the graph.
+    /// What the restrictions add to the keys of the graph, at the ply of the last position.
     fn salt_of_ply(&self) -> u64 {
         let ply = self.history.len() - self.root_len;
         self.rules.restrictions.as_ref().map_or(0, |rules| rules.salt_of_ply(ply))
     }
 
-    /// After a line so long that the root is forgotten. (Apart, because a copy of a game wants a large stack frame.)
+    /// Goes back to the root after a line so long that `history` has forgotten it. (A function of its own, because
+    /// copying a game needs a large stack frame.)
     #[cold]
     #[inline(never)]
     fn start_over(&mut self) {
@@ -122,7 +124,7 @@ impl LeafReader {
     }
 
     fn table_result(&self) -> Option<TableResult> {
-        // The root is searched whatever is known of it.
+        // The root is searched whatever the tables know of it.
         let below = self.history.len() > self.root_len;
         if below { self.rules.tables.result(self.history.last()) } else { None }
     }
@@ -137,7 +139,8 @@ impl LeafReader {
         if self.salt == 0 { &self.moves } else { &self.kept }
     }
 
-    /// What the leaf's evaluation is kept under, beside the position: 0, but where not all moves are searched.
+    /// What the leaf's evaluation is kept under in the cache, besides the position: 0 unless some moves are not
+    /// searched.
     pub fn salt(&self) -> u64 {
         self.salt
     }
@@ -158,8 +161,8 @@ fn verdict(terminal: Terminal) -> Verdict {
     }
 }
 
-/// A mate in so many plies is one that a search would prove. Where the distance is not known it is one ply less than at
-/// the parent, as in Lc0.
+/// The verdict of a tablebase. A mate in a known number of plies is one that a search would prove. If the distance is
+/// not known, the moves left are one ply less than at the parent, as in Lc0.
 fn by_tablebase(result: &TableResult, parent_m: f32) -> Verdict {
     match result.mate {
         Some(plies) => Verdict::Terminal(Value { m: plies.into(), ..result.value }, Ending::Game),

@@ -1,8 +1,9 @@
-//! What becomes of leaves: some are answered at once, the others wait for the evaluator together.
+//! What is done with leaves: some are answered at once, the others wait together for the evaluator.
 //!
-//! Workers (`playouts.rs`) and threads with one role each (`pipeline.rs`) differ in who brings an answered leaf to the
-//! root, and when. A worker does so before it gathers the next one, which then knows of it: that is what makes one
-//! thread's tree always the same. Threads with roles pass it on to those for whom bringing back is all they do.
+//! Workers (`playouts.rs`) and threads with one role each (`pipeline.rs`) differ in which thread brings an answered
+//! leaf to the root, and when. A worker does so before it gathers the next one, which then knows of it: that makes the
+//! tree of a single thread always the same. Threads with roles pass the leaf on to threads that do nothing but bring
+//! back.
 
 use super::Search;
 use super::batch::{Batch, Pushed};
@@ -20,23 +21,23 @@ use oncilla_core::stats::Counts;
 pub struct Leaves {
     reader: LeafReader,
     size: usize,
-    /// Those that wait, in the order of the batch.
+    /// The events of the leaves that wait, in the order of the batch.
     events: Vec<Box<Event>>,
-    /// Their positions' keys.
+    /// The keys of their positions.
     keys: Vec<u64>,
     positions: Batch,
-    /// Why the last answer was refused that was.
+    /// Why the last of the refused answers was refused.
     refused: Option<Refused>,
 }
 
-/// Positions that are evaluated together at most.
+/// The largest number of positions that are evaluated together.
 pub fn batch_size(settings: &Settings, evaluator: &Evaluator) -> usize {
     let wanted = if settings.minibatch == 0 { evaluator.preferred_batch() } else { settings.minibatch };
     wanted.clamp(1, evaluator.max_batch())
 }
 
 impl Leaves {
-    /// For a search below `position`.
+    /// No leaves yet, for a search below `position`.
     pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: LeafRules, position: &History) -> Self {
         Self {
             reader: LeafReader::new(rules, position),
@@ -48,24 +49,24 @@ impl Leaves {
         }
     }
 
-    /// Leaves that wait together at most.
+    /// The largest number of leaves that wait together.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Leaves that wait.
+    /// The number of leaves that wait.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
-    /// Begins another batch, when the events of the last one are [taken back](Self::events).
+    /// Begins another batch, after the events of the last one were [taken](Self::events).
     pub fn clear(&mut self) {
         debug_assert!(self.events.is_empty(), "nobody would bring them back");
         self.positions.clear();
         self.keys.clear();
     }
 
-    /// Answers a leaf where that takes no evaluation, and gives the event back; else puts it into the batch.
+    /// Answers a leaf if that takes no evaluation, and returns its event; else puts it into the batch.
     pub fn look_at(&mut self, search: &Search<'_>, mut event: Box<Event>, counts: &mut Counts) -> Option<Box<Event>> {
         let settled = match self.reader.read(search, &mut event, counts) {
             Leaf::Ended(answer) => {
@@ -85,7 +86,7 @@ impl Leaves {
         Some(event)
     }
 
-    /// A leaf that somebody has to evaluate, if the cache does not know it.
+    /// Puts a leaf into the batch, unless the cache knows its evaluation.
     fn push(
         &mut self,
         search: &Search<'_>,
@@ -111,10 +112,10 @@ impl Leaves {
         }
     }
 
-    /// Has the evaluator answer those that wait. Nobody needs the search meanwhile.
+    /// Has the evaluator answer the leaves that wait. The search need not be locked meanwhile.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// The errors of [`Evaluator::run`].
     pub fn evaluate(&mut self, shared: &Shared<'_, '_>) -> Result<(), String> {
         shared.evaluate(&mut self.positions)?.into_iter().for_each(|note| shared.note(note));
         Ok(())
@@ -123,7 +124,7 @@ impl Leaves {
     /// Brings the evaluator's answers into the tree.
     ///
     /// # Errors
-    /// One line: an answer was refused, one of these or one since the last batch.
+    /// One line, if an answer was refused: one of these, or one since the last batch.
     pub fn settle(&mut self, search: &Search<'_>, counts: &mut Counts) -> Result<(), String> {
         counts.add_batch(self.positions.evaluations());
         for (at, (event, &key)) in self.events.iter_mut().zip(&self.keys).enumerate() {
@@ -135,24 +136,24 @@ impl Leaves {
         self.refused.take().map_or(Ok(()), |why| Err(why_refused(why)))
     }
 
-    /// The events of those that waited, for whoever brings them back, or takes back what has no answer.
+    /// The events of the leaves that waited. The caller brings them back, or cancels those that have no answer.
     pub fn events(&mut self) -> &mut Vec<Box<Event>> {
         &mut self.events
     }
 }
 
-/// Of an answer that was refused nothing is left; the search ends by it after this batch.
+/// Remembers why an answer was refused. Nothing is left of that answer; the search ends because of it after this batch.
 fn note(refused: &mut Option<Refused>, settled: Result<(), Refused>) {
     if let Err(why) = settled {
         *refused = Some(why);
     }
 }
 
-/// Brings events to the root, and counts those that have something to bring.
+/// Brings events to the root, and counts those that are ready to be brought back.
 pub fn bring_back(search: &Search<'_>, events: &mut [Box<Event>], counts: &mut Counts) {
     for event in events.iter().filter(|event| event.is_ready()) {
         counts.add_playout(event.plies() as u64 + 1);
-        // A leaf that has become another node was counted by what answered it.
+        // A leaf that turned out to be another node was counted when it was answered.
         if event.met() == Gathered::Known {
             counts.add_known(event);
         }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 /// The clock of the side to move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Time left in milliseconds; a GUI may say less than nothing.
+    /// Time left in milliseconds; a GUI may send a negative number.
     pub left_ms: i64,
-    /// Added after each move.
+    /// Milliseconds that are added after each move.
     pub increment_ms: i64,
-    /// Moves until the next time control.
+    /// The number of moves until the next time control.
     pub moves_to_go: Option<u32>,
 }
 
@@ -24,23 +24,23 @@ pub struct Go {
     pub move_time_ms: Option<i64>,
     /// `nodes`.
     pub nodes: Option<u64>,
-    /// Playouts of this search, whatever the tree has already.
+    /// Playouts of this search, not counting what the tree has already.
     pub playouts: Option<u64>,
     /// `depth`: mean depth of the playouts.
     pub depth: Option<u32>,
-    /// `mate`: a mate in so many moves was found.
+    /// `mate`: ends when a mate in this many moves was found.
     pub mate: Option<u32>,
     /// `searchmoves`; empty for all.
     pub search_moves: Vec<Move>,
-    /// Searches of some moves are meant to add to what all have: a session of the analysis protocol. Otherwise visits
-    /// of some moves alone are of no use for others.
+    /// Whether searches of some moves are meant to add to the visits that all moves have, as in a session of the
+    /// analysis protocol. Otherwise visits of some moves alone are of no use to other searches.
     pub steers: bool,
     /// Moves that are left out in the positions near the root, but not at the root itself.
     pub restrictions: Option<Arc<Restrictions>>,
     /// Divides the root's logits, before `PolicyTemperature` divides them all.
     pub root_temperature: Option<f32>,
-    /// Until `stop`.
+    /// Whether the search goes on until `stop`.
     pub infinite: bool,
-    /// Until `ponderhit` or `stop`.
+    /// Whether the search goes on until `ponderhit` or `stop`.
     pub ponder: bool,
 }

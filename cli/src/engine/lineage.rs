@@ -2,13 +2,13 @@
 
 use oncilla_chess::{History, Move, Position};
 
-/// The moves that lead from the last position of `old` to that of `new`, if one game went on to become the other.
+/// The moves that lead from the last position of `old` to that of `new`; `None` if `new` does not continue `old`.
 pub fn moves_between(old: &History, new: &History) -> Option<Vec<Move>> {
     let plies = new.len().checked_sub(old.len())?;
     let same = |back: usize| match (old.back(back), new.back(back + plies)) {
         (None, None) => Some(true),
         (Some(a), Some(b)) => Some(a.board() == b.board() && a.rule50() == b.rule50()),
-        // The longer game has forgotten what the shorter one still remembers.
+        // The longer game has forgotten what the shorter one still remembers: there is nothing left to compare.
         (Some(_), None) => None,
         (None, Some(_)) => Some(false),
     };
@@ -23,7 +23,7 @@ pub(super) mod tests {
     use super::*;
     use oncilla_chess::notation;
 
-    /// The game that these moves come to.
+    /// The game of these moves from the starting position.
     pub fn after(moves: &[&str]) -> History {
         let mut history = History::startpos();
         for text in moves {

@@ -6,18 +6,18 @@ use oncilla_core::tree::{GraphWords, NODE_BYTES, NodeWords, Tree};
 use std::iter::successors;
 use std::sync::atomic::AtomicU32;
 
-/// Words for edges that go with one node. `bench` prints what a tree really takes.
+/// Words for the edges of a node, on average. `bench` prints what a tree really takes.
 const WORDS_PER_NODE: f64 = 25.0;
 
-/// Smallest tree.
+/// The smallest tree, in nodes.
 const LEAST_NODES: usize = 10_000;
 
-/// So many MiB in bytes; where those can't be counted, as many as can be.
+/// Bytes of `mb` MiB, or the largest number if that is too many to be counted.
 pub const fn bytes_of_mb(mb: usize) -> usize {
     mb.saturating_mul(1 << 20)
 }
 
-/// Zeroed pages that nobody has touched yet cost nothing.
+/// A tree's memory. Zeroed pages that have not been touched yet cost nothing.
 pub struct Memory {
     nodes: Box<[NodeWords]>,
     words: Box<[AtomicU32]>,
@@ -25,8 +25,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// `bytes`, or half of what the system grants of it, and how much that is: where there is so little, the network
-    /// and all else needs some, too. `None` if it grants nothing.
+    /// Memory of `bytes` bytes, and its size. If the system does not grant that, half of what it grants: then the
+    /// network and all else need some, too. `None` if it grants nothing.
     pub fn of_at_most(bytes: usize, graph: bool) -> Option<(Self, usize)> {
         if let Some(memory) = Self::of(bytes, graph) {
             return Some((memory, bytes));
@@ -58,17 +58,17 @@ impl Memory {
     }
 }
 
-/// Bytes of memory that the process has now; `None` where the system does not say.
+/// Bytes of memory that the process has now; `None` if the system does not say.
 pub fn resident_bytes() -> Option<usize> {
     if cfg!(windows) { system::resident_bytes().map(|bytes| bytes.now) } else { status_bytes("VmRSS:") }
 }
 
-/// The most bytes of memory that the process has had; `None` where the system does not say.
+/// The most bytes of memory that the process has had at any time; `None` if the system does not say.
 pub fn peak_resident_bytes() -> Option<usize> {
     if cfg!(windows) { system::resident_bytes().map(|bytes| bytes.peak) } else { status_bytes("VmHWM:") }
 }
 
-/// What stands behind `key` in what Linux says of this process.
+/// The bytes behind `key` in what Linux says about this process.
 fn status_bytes(key: &str) -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn less_memory_is_taken_where_there_is_not_enough() {
-        // 2⁶⁰ bytes and more than an address can say.
+        // 2⁶⁰ bytes, and more than an address can express.
         for bytes in [1 << 60, usize::MAX] {
             let (memory, granted) = Memory::of_at_most(bytes, false).unwrap();
             assert!(granted < bytes && memory.nodes.len() >= LEAST_NODES);

@@ -1,4 +1,4 @@
-//! The engine: a search in a thread of its own, with a tree that lives from move to move.
+//! The engine: a search in a thread of its own, with a tree that is kept from move to move.
 //!
 //! [`Engine`] is the handle that the protocols hold. The thread behind it (`searcher`) owns the tree's memory, the
 //! evaluator and the time manager; it takes commands in order, and while it searches it looks at `control` for wishes
@@ -81,12 +81,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The search in the tree that this program uses.
+/// The kind of search that this program uses.
 pub type Search<'m> = oncilla_core::search::Search<oncilla_core::tree::Tree<'m>>;
 
 /// A search engine for one game at a time.
 ///
-/// Every call returns at once, but for those that must load a network or end a search; what a search finds goes to its
+/// Every call returns at once, except those that must load a network or end a search; what a search finds goes to its
 /// [`Observer`].
 pub struct Engine {
     commands: Sender<Command>,
@@ -95,20 +95,20 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine without a network yet: it is loaded by [`Engine::prepare`] or the first search. Without what the
-    /// settings name it does not search.
+    /// An engine without a network yet: [`Engine::prepare`] or the first search loads it. If something that the
+    /// settings name can't be had, the engine does not search.
     pub fn new(settings: Settings) -> Self {
         Self::start(settings, None, Lacking::IsAnError)
     }
 
-    /// As [`Engine::new`], but one that searches in any case: with the best that can be had, where that is not what the
-    /// settings name.
+    /// Like [`Engine::new`], but the engine searches in any case: if it can't have what the settings name, with the
+    /// best that it can have.
     pub fn that_plays_on(settings: Settings) -> Self {
         Self::start(settings, None, Lacking::IsReplaced)
     }
 
-    /// An engine with an evaluator that others use too, and its cache. It never makes one of its own, whatever the
-    /// settings say.
+    /// An engine with an evaluator, and a cache, that others use too. It never makes an evaluator of its own, whatever
+    /// the settings say.
     pub fn sharing(settings: Settings, evaluator: Arc<Evaluator>) -> Self {
         Self::start(settings, Some(evaluator), Lacking::IsAnError)
     }
@@ -127,32 +127,34 @@ impl Engine {
         Self { commands, control, worker: thread.ok() }
     }
 
-    /// Takes new settings; they count from the next search on.
+    /// Takes new settings, which count from the next search on.
     pub fn configure(&mut self, settings: Settings) {
         self.tell(Command::Configure(Box::new(settings)));
     }
 
-    /// Loads the network and makes the backend if that is due. The next search says what runs, and why not something
-    /// else: clients of UCI expect nothing but `readyok` here. While a search runs there is nothing to load.
+    /// Loads the network and makes the backend if that has to be done. What runs, and why not something else, is said
+    /// by the next search: clients of UCI expect nothing but `readyok` here. While a search runs there is nothing to
+    /// load.
     ///
     /// # Errors
-    /// One line: no such file, no network, no device; once, where another plays on instead.
+    /// One line: no such file, not a network, no device. If something else plays on instead, that is an error once.
     pub fn prepare(&mut self) -> Result<(), String> {
         self.begin_to_prepare().recv().unwrap_or_else(|_| Err(NO_THREAD.to_string()))
     }
 
-    /// As [`Engine::prepare`], without waiting for it: what comes of it is sent. Where the thread is gone nothing is.
+    /// Like [`Engine::prepare`], but returns at once: the result is sent. If the thread is gone, nothing is sent.
     pub fn begin_to_prepare(&mut self) -> Receiver<Result<(), String>> {
         let (reply, answer) = channel();
         if self.control.is_at_work() {
-            let _ = reply.send(Ok(())); // there is who hears
+            let _ = reply.send(Ok(())); // the receiver is still there
         } else {
             self.tell(Command::Prepare(reply));
         }
         answer
     }
 
-    /// A new game: forgets the tree and what was learned about time. A running search is stopped without a best move.
+    /// Begins a new game: forgets the tree and what was learned about time. A running search is stopped without a best
+    /// move.
     pub fn new_game(&mut self) {
         self.abort();
         self.tell(Command::NewGame);
@@ -164,23 +166,23 @@ impl Engine {
         self.tell(Command::Forget);
     }
 
-    /// Something that can end the search from another thread.
+    /// A handle that can end the search from another thread.
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.control))
     }
 
-    /// The position that the next search thinks about. A running search is stopped without a best move. The tree is
-    /// kept if the game went on from the last position.
+    /// Sets the position that the next search thinks about. A running search is stopped without a best move. The tree
+    /// is kept if the game went on from the last position.
     pub fn position(&mut self, position: History) {
         self.abort();
         self.tell(Command::Position(Box::new(position)));
     }
 
-    /// Starts to think. The clock runs from now on.
+    /// Starts to think. The clock runs from this call on.
     ///
     /// # Errors
-    /// If a search runs already, or the engine's thread has ended. What keeps it from searching well, such as a network
-    /// that is missing, the observer hears as a note.
+    /// If a search runs already, or if the engine's thread has ended. What keeps the search from being good, such as a
+    /// network that is missing, is no error: the observer gets a note.
     pub fn go(&mut self, go: Go, observer: Box<dyn Observer>) -> Result<(), String> {
         if self.is_searching() {
             return Err("a search runs already".to_string());
@@ -195,12 +197,12 @@ impl Engine {
         }
     }
 
-    /// The opponent played the move that was pondered: the limits count from now on.
+    /// Says that the opponent played the move that was pondered: the limits count from this call on.
     pub fn ponder_hit(&mut self) {
         self.control.ponder_hit();
     }
 
-    /// Ends the search: its best move follows through the observer.
+    /// Ends the search; the observer then gets its best move.
     pub fn stop(&mut self) {
         self.control.stop(false);
     }
@@ -215,7 +217,7 @@ impl Engine {
         self.control.wait_until_idle();
     }
 
-    /// Blocks until the search has ended, or for so long. Whether it has ended.
+    /// Blocks until the search has ended, but no longer than `limit`. Returns whether it has ended.
     pub fn wait_for(&mut self, limit: Duration) -> bool {
         self.control.wait_until_idle_for(limit)
     }
@@ -238,13 +240,13 @@ impl Engine {
 pub struct Stopper(Arc<Control>);
 
 impl Stopper {
-    /// As [`Engine::stop`]. Does nothing where no search runs.
+    /// Like [`Engine::stop`]. Does nothing if no search runs.
     pub fn stop(&self) {
         self.0.stop(false);
     }
 }
 
-/// What is said where there is no engine.
+/// The error of calls to an engine whose thread is gone.
 pub const NO_THREAD: &str = "the search thread is not running";
 
 impl Drop for Engine {
@@ -262,7 +264,7 @@ mod tests {
     use super::*;
     use crate::options::Typed;
 
-    /// Panics when it hears how the search stands: in the middle of the search's thread.
+    /// An observer that panics when it gets an [`Info`]: in the middle of the search's thread.
     struct Faulty {
         notes: Vec<String>,
         end: Sender<(Done, Vec<String>)>,

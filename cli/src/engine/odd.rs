@@ -1,11 +1,11 @@
-//! Answers of a network that are no finite numbers, and what counts in their place. A game is not over with them.
+//! Answers of a network that are not finite numbers, and what replaces them. They do not end a game.
 
 use oncilla_core::evaluate::Value;
 
-/// Why there is no answer, where somebody wants the network's own.
+/// Why there is no answer for a caller that wants the network's own.
 pub const UNKNOWN: &str = "the network's value or policy of the position is no finite number";
 
-/// What of some answers was no finite number.
+/// The kinds of answers that were not finite numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Odd(u8);
 
@@ -14,7 +14,7 @@ const POLICY: Odd = Odd(2);
 const MOVES_LEFT: Odd = Odd(4);
 const VALUE_ERROR: Odd = Odd(8);
 
-/// How each is told to a person, and what counts instead.
+/// The words for each kind, for a person, and what replaces the answer.
 const KINDS: [(Odd, &str, &str); 4] = [
     (VALUE, "value", "where that is so it counts as even"),
     (POLICY, "policy", "where that is so all moves count alike"),
@@ -23,8 +23,8 @@ const KINDS: [(Odd, &str, &str); 4] = [
 ];
 
 impl Odd {
-    /// Makes an answer one of finite numbers, as little changed as can be: what is none becomes what a network says
-    /// that knows nothing, or lacks the head. An error is left as it is.
+    /// Makes all numbers of an answer finite, with as few changes as possible: a part that is not finite becomes what a
+    /// network says that knows nothing, or that lacks the head. `error` is only looked at. Returns what was not finite.
     pub fn mend(value: &mut Value, logits: &mut [f32], error: Option<f32>) -> Self {
         let mut odd = Self::default();
         if !(value.wl.is_finite() && value.d.is_finite()) {
@@ -45,22 +45,22 @@ impl Odd {
         odd
     }
 
-    /// Puts both together.
+    /// Adds the kinds of `other`.
     pub fn add(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
-    /// Whether the network does not say what the position is worth, or which moves are good.
+    /// Whether the position's value, or which moves are good, is unknown.
     pub fn is_unknown(self) -> bool {
         self.0 & (VALUE.0 | POLICY.0) != 0
     }
 
-    /// Whether the network does not know how many moves are left: a mean of estimates and of none is no estimate.
+    /// Whether an estimate of the moves left was missing: a mean over estimates and missing ones is no estimate.
     pub fn has_no_moves_left(self) -> bool {
         self.0 & MOVES_LEFT.0 != 0
     }
 
-    /// What has not been `told` yet, as lines for a person.
+    /// Lines for a person about the kinds that are not in `told` yet.
     pub fn news(self, told: Self) -> impl Iterator<Item = String> {
         let new = self.0 & !told.0;
         KINDS.into_iter().filter(move |(kind, ..)| new & kind.0 != 0).map(|(_, what, instead)| {

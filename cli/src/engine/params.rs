@@ -7,7 +7,7 @@ use oncilla_core::formula::random::Random;
 use oncilla_core::search::Params;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Draws and contempt are what they are to the side to move.
+/// The parameters of a search of `position`. Draw score and contempt are converted to the side to move.
 pub fn params_for(settings: &Settings, has_moves_left: bool, position: &History, go: &Go) -> Params {
     let white = position.side_to_move() == Color::White;
     Params {
@@ -19,7 +19,7 @@ pub fn params_for(settings: &Settings, has_moves_left: bool, position: &History,
     }
 }
 
-/// Each move of a game has another one; a seed of 0 another one in every run.
+/// The seed for a position: each move of a game gets another one. With `seed == 0` it also differs from run to run.
 fn seed_for(seed: u64, position: &History) -> u64 {
     let seed = if seed == 0 { RandomState::new().build_hasher().finish() } else { seed };
     Random::stream(seed, position.key()).bits()

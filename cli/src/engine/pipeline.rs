@@ -1,8 +1,8 @@
 //! Threads that take one role each: gather, evaluate, bring back. They pass events on through queues.
 //!
-//! The events themselves are what bounds everything: there are only so many, a gatherer needs an idle one, and each
-//! comes back idle when its playout is done. How many there are follows from what keeps the evaluating threads busy:
-//! see [`Fleet::adjust`].
+//! The number of events bounds everything: a gatherer needs an idle event, and each event becomes idle again when its
+//! playout is done. How many events there are follows from what keeps the evaluating threads busy: see
+//! [`Fleet::adjust`].
 
 use super::leaf::LeafRules;
 use super::leaves::{self, Leaves};
@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-/// How long a thread waits before it looks whether the search has ended.
+/// How long a thread waits before it checks whether the search has ended.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// Most events that a backprop thread takes at once: those are written together.
+/// The largest number of events that a backprop thread takes at once: those are written together.
 const JOINED: usize = 64;
 
-/// Most events there can be, whatever would keep a device busy.
+/// The largest number of events, whatever it would take to keep a device busy.
 const MOST_EVENTS: usize = 4096;
 
 /// An event on its way.
@@ -47,12 +47,12 @@ struct Fleet {
 }
 
 impl Queues {
-    /// For threads that evaluate in batches of `batch`.
+    /// Queues for `evaluating` threads that evaluate in batches of `batch`.
     pub fn new(batch: usize, evaluating: usize) -> Self {
         let least = (evaluating.max(1) * batch).min(MOST_EVENTS);
         let queues = Self {
             idle: unbounded(),
-            // Never full: there are no more events than that.
+            // These queues are never full, because there are never more events than that.
             leaves: bounded(MOST_EVENTS),
             returning: bounded(MOST_EVENTS),
             fleet: Fleet {
@@ -66,7 +66,7 @@ impl Queues {
         queues
     }
 
-    /// Events in flight at most, at this moment.
+    /// The largest number of events in flight, at this moment.
     pub fn in_flight_limit(&self) -> usize {
         self.fleet.wanted.load(Ordering::Relaxed)
     }
@@ -79,7 +79,7 @@ impl Queues {
         }
     }
 
-    /// An event whose playout is done goes back to the gatherers, unless there are too many.
+    /// Returns an event whose playout is done to the gatherers, unless there are too many events.
     fn retire(&self, event: Parcel) {
         let fleet = &self.fleet;
         if fleet.there_are.load(Ordering::Relaxed) > fleet.wanted.load(Ordering::Relaxed) {
@@ -89,7 +89,7 @@ impl Queues {
         }
     }
 
-    /// Adapts the number of events to what was counted since the last time.
+    /// Adapts the number of events to what was counted since the last call.
     pub fn adjust(&self, counts: &Counts) {
         self.fleet.adjust(counts);
         self.launch();
@@ -97,9 +97,9 @@ impl Queues {
 }
 
 impl Fleet {
-    /// An evaluating thread that waited for leaves while gatherers waited for idle events says that there are too few
-    /// events, unless they collide. Where none has waited, fewer may do: each event in flight makes the choices of the
-    /// next ones worse, since they are made without its answer.
+    /// If evaluating threads waited for leaves while gatherers waited for idle events, there are too few events, unless
+    /// they collide. If no evaluating thread waited, fewer events may do: each event in flight makes the choices of the
+    /// next ones worse, because they are made without its answer.
     fn adjust(&self, counts: &Counts) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = |stage: Stage| {
@@ -116,7 +116,7 @@ impl Fleet {
         }
         let wanted = self.wanted.load(Ordering::Relaxed);
         let next = match (starved > 0, held_up > 0) {
-            // More collide than come through: the tree has no use for so many playouts at once.
+            // More playouts collide than come through: the tree has no use for so many at once.
             _ if collided > 2 * evaluated => wanted - wanted / 16,
             (true, true) if 2 * collided < evaluated => wanted + wanted.div_ceil(4),
             (false, true) => wanted - wanted / 16,
@@ -126,7 +126,7 @@ impl Fleet {
     }
 }
 
-/// Starts the threads of all roles; `false` if the system has not enough of them.
+/// Starts the threads of all roles; returns false if the system does not have enough threads.
 pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
     scope: &'scope Scope<'scope, 'env>,
     shared: &'env Shared<'s, 'm>,
@@ -148,7 +148,7 @@ pub fn start<'scope, 'env, 's: 'env, 'm: 'env>(
     gatherers && evaluators && returners
 }
 
-/// Takes an element of a queue, and counts the wait if there was none. `None` once the search is over.
+/// Takes an element from a queue, and counts the wait if there was none. `None` once the search is over.
 fn take<T>(queue: &Receiver<T>, shared: &Shared<'_, '_>, stage: Stage, counts: &mut Counts) -> Option<T> {
     if let Ok(element) = queue.try_recv() {
         return Some(element);
@@ -215,7 +215,7 @@ impl Evaluating {
         while let Some(first) = take(&queues.leaves.1, shared, Stage::Evaluate, &mut self.counts) {
             self.leaves.clear();
             self.look_at(first, shared, queues);
-            // What is there, and no waiting for more.
+            // Take what is there, without waiting for more.
             while self.leaves.len() < self.leaves.size()
                 && let Ok(event) = queues.leaves.1.try_recv()
             {
@@ -238,7 +238,7 @@ impl Evaluating {
         let ran = self.leaves.evaluate(shared);
         let settled = ran.and_then(|()| self.leaves.settle(&shared.search(), &mut self.counts));
         for event in self.leaves.events().drain(..) {
-            // One without an answer is taken back there.
+            // An event without an answer is cancelled by the thread that brings back.
             let _ = queues.returning.0.send(event);
         }
         settled
@@ -250,7 +250,8 @@ fn bring_back(shared: &Shared<'_, '_>) {
     let mut counts = Counts::ZERO;
     let (mut events, mut collided): (Vec<Parcel>, Vec<Parcel>) = (Vec::new(), Vec::new());
     loop {
-        // Collisions lead others elsewhere until an answer has come; where nothing comes, they are all there is.
+        // Events that collided lead others elsewhere, so they are kept until an answer has come. If nothing comes, no
+        // others are left and they are taken back.
         let first = if collided.is_empty() {
             take(&queues.returning.1, shared, Stage::Backprop, &mut counts)
         } else {
@@ -269,7 +270,7 @@ fn bring_back(shared: &Shared<'_, '_>) {
         leaves::bring_back(&search, &mut events, &mut counts);
         let undone = if done > 0 || nothing_came { collided.len() } else { 0 };
         for event in &mut collided[..undone] {
-            // It may as well be a leaf that got no answer.
+            // An event that is not ready may also be a leaf that got no answer.
             counts.collisions += u64::from(event.met() == Gathered::Collision);
             search.cancel(&mut **event);
         }

@@ -13,35 +13,35 @@ use oncilla_core::stats::Counts;
 /// The events of one worker, reused from batch to batch.
 pub struct Playouts {
     leaves: Leaves,
-    /// Collisions after which a batch is evaluated although it is not full.
+    /// The number of collisions after which a batch is evaluated although it is not full.
     allowed: Collisions,
     collisions: Vec<Box<Event>>,
     spare: Vec<Box<Event>>,
-    /// Playouts on their way down; empty between.
+    /// Playouts on their way down; empty between waves.
     wave: Vec<Box<Event>>,
     counts: Counts,
 }
 
-/// What a batch came to.
+/// The result of a batch.
 pub enum Step {
-    /// So many playouts; none where the tree was folded first.
+    /// This many playouts were done; 0 if the tree was folded first.
     Progress(u64),
-    /// No playout, but another thread may make room for one.
+    /// No playout was done, but another thread may make room for one.
     Crowded,
     /// The game has ended at the root, or no move may be searched.
     NothingToDo,
 }
 
-/// Playouts that end without the network are brought back at once; after this many for each one in the batch the
-/// clock is looked at, even if the batch is not full.
+/// Playouts that end without the network are brought back at once. After this many of them for each playout of the
+/// batch the batch ends, even if it is not full, so that the clock is looked at.
 const KNOWN_PER_LEAF: usize = 4;
 
-/// Playouts that go down together at most: enough for memory to be asked for much at a time, and few are lost where
-/// most of them collide.
+/// The largest number of playouts that go down together: enough that much memory is asked for at a time, and not so
+/// many that much is lost if most of them collide.
 const WAVE: usize = 16;
 
 impl Playouts {
-    /// For a search below `position`.
+    /// A worker's playouts for a search below `position`.
     pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: LeafRules, position: &History) -> Self {
         Self {
             leaves: Leaves::new(settings, shared, rules, position),
@@ -53,19 +53,19 @@ impl Playouts {
         }
     }
 
-    /// Playouts of a batch.
+    /// The number of playouts in a batch.
     pub fn batch(&self) -> usize {
         self.leaves.size()
     }
 
-    /// One batch of at most `wanted` playouts, and at least one.
+    /// Does one batch of at most `wanted` playouts, but at least one.
     ///
     /// # Errors
-    /// One line: the backend failed, or the tree's memory is too small for a single line. What was gathered is undone.
+    /// One line: the backend failed, or an answer was refused. What was gathered is undone.
     pub fn step(&mut self, shared: &Shared<'_, '_>, wanted: u64) -> Result<Step, String> {
         let before = self.counts.playouts;
         let recycled = shared.times_recycled();
-        // Whoever asks for no playout still needs a move.
+        // Even a caller that asks for no playout needs a move.
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).max(1);
         let ended = self.gather(&shared.search(), wanted);
         let ran = self.leaves.evaluate(shared);
@@ -83,7 +83,7 @@ impl Playouts {
         }
     }
 
-    /// Tells the others what was done since the last time.
+    /// Adds what was done since the last call to the counts that all threads share.
     pub fn report(&mut self, shared: &Shared<'_, '_>) {
         shared.add(&std::mem::replace(&mut self.counts, Counts::ZERO));
     }
@@ -120,7 +120,7 @@ impl Playouts {
         Ended::Gathered
     }
 
-    /// Puts a gathered event where it belongs by what it met.
+    /// Puts a gathered event where it belongs, according to what it met.
     fn sort(&mut self, search: &Search<'_>, event: Box<Event>) -> Sorted {
         let (sorted, mut event) = match event.met() {
             Gathered::Leaf => match self.leaves.look_at(search, event, &mut self.counts) {
@@ -141,7 +141,7 @@ impl Playouts {
         sorted
     }
 
-    /// Brings the batch back. What has no answer is taken back, as what has collided is.
+    /// Brings the batch back. Events without an answer are cancelled, and so are those that collided.
     fn bring_back(&mut self, search: &Search<'_>) {
         let events = self.leaves.events();
         bring_back(search, events, &mut self.counts);
@@ -164,7 +164,7 @@ enum Ended {
 enum Sorted {
     /// It is in the batch.
     Waits,
-    /// It has been to the root.
+    /// It has been brought to the root.
     Returned,
     Collided,
     Refused(Ended),

@@ -1,4 +1,4 @@
-//! What a search says: numbers, not text.
+//! What a search reports: numbers, not text.
 
 use super::Search;
 use super::tables::RootResults;
@@ -7,35 +7,36 @@ use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::repository::Bounds;
 use oncilla_core::stats::Span;
 
-/// Who hears of a search. Called from the search's own thread, in order.
+/// Gets the reports of a search. Its methods are called from the search's own thread, in order.
 pub trait Observer: Send {
-    /// How the search stands; also called last, right before [`Observer::done`].
+    /// Gets how the search stands; also called last, right before [`Observer::done`].
     fn info(&mut self, info: &Info);
-    /// The search has ended.
+    /// Called when the search has ended.
     fn done(&mut self, done: &Done);
-    /// Something that a person should know, in one line.
+    /// Gets something that a person should know, in one line.
     fn note(&mut self, text: &str);
-    /// What tablebases say of the root's moves; before the search begins.
+    /// Gets what tablebases say of the root's moves, before the search begins.
     fn results(&mut self, _results: &RootResults) {}
-    /// The tree itself, for whoever wants more than an [`Info`]: after every batch, while the search may go on, and
-    /// once at the end, right before the last [`Observer::info`].
+    /// Gets the tree itself, for an observer that needs more than an [`Info`]: after every batch, while the search may
+    /// go on, and once at the end, right before the last [`Observer::info`].
     fn look(&mut self, _search: &Search<'_>, _is_last: bool) {}
 }
 
 /// How a search stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
-    /// Mean depth of this move's playouts, the root counted as 1.
+    /// The mean depth of this move's playouts; the root counts as 1.
     pub depth: u32,
-    /// Largest depth, likewise.
+    /// The largest depth of this move's playouts; the root counts as 1.
     pub seldepth: u32,
-    /// Since the search began.
+    /// Milliseconds since the search began.
     pub time_ms: u64,
     /// Visits of the root, those of earlier moves included.
     pub nodes: u64,
     /// Playouts of this move.
     pub playouts: u64,
-    /// Playouts each second since the first batch came back; before the second one those of the first in a millisecond.
+    /// Playouts each second since the first batch came back; before the second batch, those of the first one as if in a
+    /// millisecond.
     pub nps: u64,
     /// Evaluations each second, likewise.
     pub eps: u64,
@@ -43,31 +44,31 @@ pub struct Info {
     pub hashfull: u32,
     /// Nodes in the tree's memory.
     pub tree_nodes: u64,
-    /// Bytes of it that hold something.
+    /// Bytes of the tree's memory that hold something.
     pub tree_bytes: u64,
     /// Tablebase hits.
     pub tbhits: u64,
-    /// True if the network estimates moves left.
+    /// Whether the network estimates moves left.
     pub has_moves_left: bool,
-    /// True if the network tells draws from losses.
+    /// Whether the network distinguishes draws from losses.
     pub has_wdl: bool,
     /// The best lines, best first.
     pub lines: Vec<Line>,
-    /// As [`Done::stats`], with `LogLiveStats`; empty without.
+    /// Like [`Done::stats`], if `LogLiveStats` is on; else empty.
     pub stats: Vec<MoveStats>,
 }
 
 /// A line of play and what it is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// From the side to move at the root; moves left in plies from the root, those of a move without a visit as Lc0 has
-    /// them.
+    /// The value to the side to move at the root, with moves left in plies from the root; before the first move's first
+    /// visit those are what Lc0 says.
     pub value: Value,
-    /// Moves until mate, negative if the side to move is mated; tablebase results count from 101 on.
+    /// Moves until mate, negative if the side to move is mated; the numbers of tablebase results begin at 101.
     pub mate: Option<i32>,
     /// Visits of the first move.
     pub nodes: u64,
-    /// The moves, castling as king takes rook; the last one may be a move that nobody has visited yet.
+    /// The moves, with castling as king takes rook; the last one may be a move without a visit.
     pub pv: Vec<Move>,
 }
 
@@ -82,49 +83,49 @@ pub struct MoveStats {
     pub n: u32,
     /// Visits in flight.
     pub in_flight: u32,
-    /// Prior; for the root the sum of the priors visited.
+    /// The prior; for the root the sum of the priors of the visited moves.
     pub p: f32,
-    /// Mean value from the side to move at the root, after the first visit; without contempt as far as
+    /// The mean value to the side to move at the root, once there is a visit; without contempt as far as
     /// `WDLEvalObjectivity` says.
     pub value: Option<Value>,
-    /// Q of `value` with the draw score; before the first visit the FPU.
+    /// Q of `value` with the draw score; before the first visit, the FPU.
     pub q: f32,
-    /// Exploration term; `None` for the root.
+    /// The exploration term; `None` for the root.
     pub u: Option<f32>,
     /// Q + U + moves-left utility, as the search sees them: with contempt. `None` for the root.
     pub s: Option<f32>,
-    /// The network's own value, where it is still known, or that of a result, with the draw score.
+    /// The network's own value, if it is still known, or the value of a result, with the draw score.
     pub v: Option<f32>,
-    /// How the game ends there.
+    /// How the game ends after this move, if it ends there.
     pub ending: Option<Ending>,
-    /// What is proven, from the side to move at the root.
+    /// What is proven, for the side to move at the root.
     pub bounds: Bounds,
 }
 
 /// What a search did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
-    /// All searches of the game.
+    /// Totals of all searches of the game.
     pub game: Span,
-    /// This one.
+    /// Totals of this search.
     pub current_move: Span,
-    /// The last moments, the shortest first.
+    /// The last moments of this search, the shortest window first.
     pub windows: Vec<Span>,
-    /// How many playouts may be in flight, where that follows from what was measured.
+    /// How many playouts may be in flight, if that follows from what was measured.
     pub in_flight: Option<usize>,
 }
 
-/// The end of a search.
+/// The results at the end of a search.
 #[derive(Default, Clone, Debug, PartialEq)]
 pub struct Done {
-    /// The move to play; `None` where the game has ended.
+    /// The move to play; `None` if the game has ended.
     pub best: Option<Move>,
     /// The reply that is expected.
     pub ponder: Option<Move>,
-    /// All root moves by rising N, then rising Q + U, and the root last.
+    /// All root moves by rising N, then by rising Q + U, and the root last.
     pub stats: Vec<MoveStats>,
     /// What the search did.
     pub statistics: Statistics,
-    /// Why it ended before its limit, where something has failed; it was said as a note, too.
+    /// Why the search ended before its limit, if something has failed; it was given as a note, too.
     pub fault: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! Moves that a search leaves out near its root: `avoidMoves` and `allowMoves` of the analysis protocol.
 //!
-//! At the root itself the core knows how to leave out moves ([`Go::search_moves`](super::Go::search_moves)): there the
-//! others keep their priors. Below it, an edge that may not be taken must not exist, so the leaf is answered with fewer
-//! moves, and the priors of those that are left add up to one.
+//! At the root itself the core can leave moves out ([`Go::search_moves`](super::Go::search_moves)): there the other
+//! moves keep their priors. Below the root, an edge that may not be taken must not exist, so the leaf is answered with
+//! fewer moves, and the priors of those that are left add up to one.
 
 use oncilla_chess::{Board, Color, File, Move, Rank, Square};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,24 +10,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// One rule: which moves a player may, or may not, make near the root.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Restriction {
-    /// Whose moves.
+    /// The player whose moves are restricted.
     pub player: Color,
-    /// The moves, castling in either notation.
+    /// The moves that are named, with castling in either notation.
     pub moves: Vec<Move>,
-    /// True: only these moves; false: all but these.
+    /// True: only these moves may be made; false: all but these.
     pub only: bool,
 }
 
 /// All rules of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restrictions {
-    /// Each with the ply from which on it does not count any more; 1 is the root alone.
+    /// Each rule with the ply below the root from which on it no longer counts: with 1 it counts at the root alone.
     rules: Vec<(Restriction, usize)>,
-    /// What each rule adds to the key of a position that it takes moves from.
+    /// For each rule, what it adds to the key of a position that it takes moves from.
     salts: Vec<u64>,
 }
 
-/// Odd, so that every ply has another multiple; bits of the golden section.
+/// An odd number, so that its multiple differs for every ply; bits of the golden section.
 const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Restrictions {
@@ -39,18 +39,18 @@ impl Restrictions {
         self.rules.push((rule, until_depth));
     }
 
-    /// True without a rule.
+    /// Whether there is no rule.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// True if a rule counts below the root.
+    /// Whether a rule counts below the root.
     pub fn reach_below_the_root(&self) -> bool {
         self.rules.iter().any(|(_, until_depth)| *until_depth > 1)
     }
 
     /// What is added to the keys of a graph's positions `ply` plies below the root. While a rule may count there or
-    /// further down, the same position at another ply is another node: lines from it have other moves.
+    /// further down, the same position at another ply is another node, because lines from it have other moves.
     pub fn salt_of_ply(&self, ply: usize) -> u64 {
         let may_count = self.reach_below_the_root() && self.rules.iter().any(|(_, until_depth)| ply < *until_depth);
         if may_count { SALT.wrapping_mul(ply as u64 + 1) } else { 0 }
@@ -67,9 +67,9 @@ impl Restrictions {
         self.that_count(board, ply).all(|(rule, _)| rule.moves.iter().any(|&named| is(board, mv, named)) == rule.only)
     }
 
-    /// Puts the moves that may be searched `ply` plies below the root into `kept`. What comes back changes the
-    /// position's keys: the same number for the same rules, 0 where no rule counts. Where the rules leave nothing they
-    /// don't count: a position without moves would be the end of the game.
+    /// Puts the moves that may be searched `ply` plies below the root into `kept`. Returns what changes the position's
+    /// keys: the same number for the same rules, 0 if no rule counts. Rules that leave no move don't count: a position
+    /// without moves would be the end of the game.
     pub fn filter(&self, board: &Board, ply: usize, moves: &[Move], kept: &mut Vec<Move>) -> u64 {
         kept.clear();
         let salt = self.that_count(board, ply).fold(0, |sum: u64, (_, salt)| sum.wrapping_add(salt));
@@ -81,7 +81,8 @@ impl Restrictions {
     }
 }
 
-/// Whether `named` means `mv`, a legal move of `board`. A castling is king takes rook, or the king's own two squares.
+/// Whether `named` means `mv`, a legal move of `board`. A castling may be named as king takes rook, or as the king's
+/// own move by two squares.
 fn is(board: &Board, mv: Move, named: Move) -> bool {
     let castles = || board.colors(board.side_to_move()).has(mv.to) && mv.from.file() == File::E;
     let rank = Rank::First.relative_to(board.side_to_move());
@@ -148,7 +149,7 @@ mod tests {
             only.add(rule(Color::White, &[name], true), 1);
             assert_eq!(kept(&only, CASTLES, 0).0, ["e1h1"], "{name}");
         }
-        // No castling: the rook may not be taken for one.
+        // The king's move is no castling here, so it must not be taken for one of the rook.
         let mut rules = Restrictions::default();
         rules.add(rule(Color::White, &["e1c1"], true), 1);
         assert_eq!(kept(&rules, CASTLES, 0).1, 0);

@@ -1,24 +1,24 @@
-//! The root moves that a search may visit, and whether the visits of one search say anything to the next.
+//! The root moves that a search may visit, and whether the visits of one search are of use to the next.
 
 use oncilla_chess::Move;
 
 /// The root moves that a search may visit.
 #[derive(Debug, Default)]
 pub struct Scope {
-    /// `None`: all.
+    /// `None` means all moves.
     named: Option<Vec<Move>>,
 }
 
 impl Scope {
-    /// These moves of so many legal ones; of none all.
+    /// The scope of a search of `moves`, of `legal` legal ones; without any moves, all are searched.
     pub fn of(moves: impl Iterator<Item = Move>, legal: usize) -> Self {
         let named: Vec<Move> = moves.collect();
         let are_all = named.is_empty() || named.len() == legal;
         Self { named: (!are_all).then_some(named) }
     }
 
-    /// Whether its tree is one for a search of `next` from the same root. A move that was left out has no visits, which
-    /// PUCT would make up for late, and smart pruning not at all.
+    /// Whether the tree of this search serves a search of `next` from the same root. A move that was left out has no
+    /// visits: PUCT would make up for that late, and smart pruning not at all.
     pub fn serves(&self, next: &Self) -> bool {
         match (&self.named, &next.named) {
             (None, _) => true,

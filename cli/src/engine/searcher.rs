@@ -1,4 +1,4 @@
-//! The search's thread: it owns the tree's memory and takes one command after the other.
+//! The search's thread, which owns the tree's memory and takes one command after the other.
 
 use super::Search;
 use super::budget::MemoryBudget;
@@ -32,10 +32,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
-/// Games of so many men soon have three.
+/// With this many men or fewer, a game soon has only three.
 const SOON_THREE_MEN: u32 = 6;
 
-/// What the thread can be told.
+/// The commands that the thread takes.
 pub enum Command {
     Configure(Box<Settings>),
     Prepare(Sender<Result<(), String>>),
@@ -47,18 +47,18 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it can't be obeyed without an evaluator.
+    /// Whether the command can't be obeyed without an evaluator.
     fn needs_evaluator(&self) -> bool {
         matches!(self, Self::Prepare(_) | Self::Go(..))
     }
 }
 
-/// The thread's state, but for the search in the memory of its size.
+/// The thread's state, except for the search, which lives in the tree's memory.
 pub struct Searcher {
     settings: Settings,
     control: Arc<Control>,
     evaluator: HeldEvaluator,
-    /// What the next search says that the evaluator lacks.
+    /// What the next search tells about what the evaluator lacks.
     lacks: Option<String>,
     budget: MemoryBudget,
     tablebases: OpenTables,
@@ -66,12 +66,12 @@ pub struct Searcher {
     tree: KeptTree,
     time: TimeManager,
     tally: Tally,
-    /// What the next search says first: which backend runs, and why not another.
+    /// What the next search tells first: which backend runs, and why not another.
     notes: Vec<String>,
 }
 
 impl Searcher {
-    /// With the evaluator that is `lent`, or one of its own that the settings describe.
+    /// A searcher with the evaluator that is `lent`, or with one of its own that the settings describe.
     pub fn new(settings: Settings, control: Arc<Control>, lent: Option<Arc<Evaluator>>, lacking: Lacking) -> Self {
         Self {
             time: TimeManager::new(&settings),
@@ -88,12 +88,12 @@ impl Searcher {
         }
     }
 
-    /// Until it is told to quit, or nobody is left who could tell it.
+    /// Obeys commands until it is told to quit, or until all senders are gone.
     pub fn run(mut self, inbox: &Receiver<Command>) {
         let mut next = None;
         loop {
             let wanted = self.budget.tree_size(&self.settings);
-            // Without a tree there is no thread; the next command says so.
+            // Without a tree the thread ends; the next command tells the user.
             let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.graph) else { return };
             if granted < wanted.bytes {
                 let [asked, granted] = [wanted.bytes, granted].map(|bytes| bytes >> 20);
@@ -104,17 +104,17 @@ impl Searcher {
             let mut is_used = false;
             loop {
                 let Some(command) = next.take().or_else(|| inbox.recv().ok()) else { return };
-                // The pages of a used tree are the process's as long as it lives: what a new network takes is measured
-                // beside a tree that nobody has touched.
+                // The pages of a used tree belong to the process as long as the tree lives, but what a new network
+                // takes is measured with a tree that has not been touched: so the tree is replaced first.
                 if is_used && command.needs_evaluator() && (self.must_load() || self.must_weigh()) {
                     next = Some(command);
                     break;
                 }
                 if matches!(command, Command::Go(..)) {
-                    // A second attempt says no more what the first one has replaced.
+                    // A second attempt does not tell again what the first one has replaced.
                     self.lacks = self.prepare().err().or(self.lacks.take());
                 }
-                // What the network takes of RamLimitMb is known once it is loaded.
+                // How much of RamLimitMb the network takes is known once it is loaded.
                 if self.budget.tree_size(&self.settings) != wanted {
                     next = Some(command);
                     break;
@@ -131,7 +131,7 @@ impl Searcher {
         match command {
             Command::Configure(settings) => self.configure(*settings),
             Command::Prepare(reply) => {
-                // Whoever asked may have gone meanwhile.
+                // The receiver may have gone meanwhile.
                 let _ = reply.send(self.prepare());
             }
             Command::NewGame => {
@@ -157,7 +157,7 @@ impl Searcher {
         if !share_a_tree(old, &settings) {
             self.tree.forget();
         }
-        // Batches of another size, or of more threads, take other memory.
+        // Batches of another size, or for another number of threads, take other memory.
         if (old.minibatch, old.workers) != (settings.minibatch, settings.workers) {
             self.budget.forget_evaluator();
         }
@@ -182,7 +182,7 @@ impl Searcher {
         self.budget.must_weigh(&self.settings) && self.evaluator.own().is_some()
     }
 
-    /// What is lacking comes back as an error, whether something else was found for it or not.
+    /// Loads what is needed. What is lacking is returned as an error, whether something else was found for it or not.
     fn load(&mut self) -> Result<(), String> {
         let lacks = if self.must_load() { self.make_evaluator()? } else { None };
         if self.must_weigh() {
@@ -206,7 +206,7 @@ impl Searcher {
         }
     }
 
-    /// Without a cache there is a search all the same.
+    /// Sets the cache; without one there is a search all the same.
     fn set_cache(&mut self, size: CacheSize) {
         self.notes.extend(self.evaluator.own_mut().and_then(|evaluator| evaluator.set_cache(size).err()));
     }
@@ -227,16 +227,16 @@ impl Searcher {
         if !self.control.is_silent() {
             observer.done(&done);
         }
-        // Only now: whoever waits for the end may give the next command at once.
+        // Only now: whatever waits for the end may give the next command at once.
         self.control.end();
         if self.settings.builtin_endgames && self.position.board().occupied().len() <= SOON_THREE_MEN {
-            // While the opponent's clock runs, and beside what comes next: an opponent may answer at once. A search that
-            // finds it undone waits for it.
+            // This runs while the opponent's clock runs, and beside the next command, because an opponent may answer at
+            // once. A search that needs it before it is done waits for it.
             let _ = std::thread::Builder::new().name("endings".to_string()).spawn(three_men::prepare);
         }
     }
 
-    /// A search, and around it what a person should know.
+    /// Runs a search, and tells before and after it what a person should know.
     fn search_with_notes(
         &mut self,
         go: &Go,
@@ -252,7 +252,7 @@ impl Searcher {
         done
     }
 
-    /// What a search came to that panicked: its best move so far, or any. Its tree is of no use any more.
+    /// The result of a search that panicked: its best move so far, or any legal move. Its tree is of no use any more.
     fn salvage(&mut self, go: &Go, search: &mut Search<'_>) -> Done {
         let any = self.resign_to_any_move(go);
         let mut legal = MoveList::new();
@@ -263,7 +263,7 @@ impl Searcher {
         Done { best: best.or(any.best), ..any }
     }
 
-    /// Opens the tables that `SyzygyPath` names, if it names others than before.
+    /// Opens the tables in the folders that `SyzygyPath` names, if these have changed.
     fn open_tablebases(&mut self) {
         let paths = &self.settings.syzygy.paths;
         if !self.tablebases.are_of(paths) {
@@ -273,20 +273,21 @@ impl Searcher {
         }
     }
 
-    /// The root's moves that keep its result, if the tables know it, and the rules for all leaves.
+    /// The root's moves with their ranks, if the tables know the root, and the rules for all leaves.
     fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, LeafRules) {
         let tables = Tables { syzygy: self.tablebases.get(), builtin: self.settings.builtin_endgames };
-        // What can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
+        // A position that can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
         let ranks = tables.root_moves(&self.position, self.settings.syzygy.fast_play);
         let ranks = ranks.and_then(|ranks| among(ranks, &go.search_moves));
-        // Moves that are known to mate, or to be mated, are proven by a look at their leaves: limits and the clock see
-        // that there is nothing to search.
+        // Moves that are known to mate, or to be mated, are proven when their leaves are looked at: limits and the
+        // clock then see that there is nothing to search.
         let is_mate = |ranks: &RootRanks| ranks.best().all(|best| best.mate.is_some());
         let is_safe = |ranks: &RootRanks| go.search_moves.is_empty() && ranks.by_dtz() && !is_mate(ranks);
         let safe = ranks.as_ref().is_some_and(is_safe);
         let rules = LeafRules {
             two_fold_draws: self.settings.two_fold_draws,
-            // The moves that are left make progress: no need to ask at each leaf, and no use, as all are won.
+            // The moves that are left make progress, so leaves need not be looked up; it would be of no use either, as
+            // all are won.
             tables: if safe { Tables::default() } else { tables },
             graph: self.settings.is_graph(),
             restrictions: go.restrictions.clone(),
@@ -295,9 +296,9 @@ impl Searcher {
         (ranks, rules)
     }
 
-    /// What is certain of the root's moves.
+    /// The results of the root's moves that are certain.
     fn results(&self, go: &Go, ranks: Option<&RootRanks>, legal: &MoveList) -> RootResults {
-        // Where moves are left out below the root, it may come to something else.
+        // If moves are left out below the root, the game may end in another result.
         if go.restrictions.is_some() {
             return RootResults::default();
         }
@@ -305,7 +306,7 @@ impl Searcher {
         if self.settings.builtin_endgames { results.with_endings(self.position.board(), legal) } else { results }
     }
 
-    /// Without an evaluator there is no search, but a GUI that waits for a move gets a legal one.
+    /// The answer without a search, because there is no evaluator: a GUI that waits for a move gets a legal one.
     fn resign_to_any_move(&self, go: &Go) -> Done {
         loop {
             let hit = self.control.ponder_hit_at();
@@ -330,7 +331,7 @@ impl Searcher {
         let params = params_for(&self.settings, has_moves_left, &self.position, go);
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
-        // All moves that somebody names are searched.
+        // If the user names moves, all of them are searched.
         let kept = |mv: &ChessMove| match &ranks {
             Some(ranks) if go.search_moves.is_empty() => ranks.best().any(|best| best.mv == *mv),
             _ => go.search_moves.contains(mv),
@@ -390,7 +391,7 @@ impl Searcher {
     }
 }
 
-/// What is known of the moves that somebody names, of all where nobody does.
+/// The ranks of the moves that are `named`, or of all moves if none is.
 fn among(mut ranks: RootRanks, named: &[ChessMove]) -> Option<RootRanks> {
     ranks.moves.retain(|ranked| named.is_empty() || named.contains(&ranked.mv));
     (!ranks.moves.is_empty()).then_some(ranks)
@@ -427,7 +428,7 @@ pub(super) mod tests {
         (searcher, memory)
     }
 
-    /// What such a searcher finds in so many nodes, and the snapshot of it.
+    /// What such a searcher finds in `nodes` nodes, as `look` makes it of the snapshot and the search.
     pub fn searched<T>(nodes: u64, moves: &[&str], look: impl FnOnce(&mut Snapshot, &Search<'_>) -> T) -> T {
         let (mut searcher, memory) = prepared();
         let mut search = Search::new(memory.lend(), searcher.settings.params);
@@ -495,8 +496,8 @@ pub(super) mod tests {
         assert!(searcher.time.plies_left.is_none(), "another manager");
     }
 
-    /// What a tree must be given up for leaves its nodes where they are until the next search: to clear a graph takes
-    /// time.
+    /// When a tree must be given up, its nodes stay where they are until the next search, because clearing a graph
+    /// takes time.
     #[test]
     fn a_tree_that_is_forgotten_is_cleared_by_the_next_search_alone() {
         let (mut searcher, memory) = prepared();
@@ -540,7 +541,7 @@ pub(super) mod tests {
         assert_eq!(nodes_after(5, &[]), 5, "another one");
     }
 
-    /// What batches take counts under `RamLimitMb`, and that depends on how many there are and how large.
+    /// The memory of the batches counts under `RamLimitMb`, and that depends on their number and size.
     #[test]
     fn the_evaluator_is_weighed_again_for_other_batches() {
         let mut settings = Typed::default().meaning().unwrap().settings;
@@ -561,7 +562,7 @@ pub(super) mod tests {
         assert_eq!([notes_with(&settings), notes_with(&settings)], [1, 0]);
     }
 
-    /// Keeps what is said.
+    /// An observer that keeps what it is told.
     #[derive(Clone, Default)]
     struct Hears(Arc<Mutex<(Vec<String>, Option<Done>)>>);
 
@@ -575,7 +576,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A minute is what a batch would be waited for; no move may take that.
+    /// A batch would be waited for a minute; no move may take that long.
     #[test]
     fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
         let patience = Patience { least: Duration::from_secs(60), ..Patience::default() };
@@ -615,7 +616,7 @@ pub(super) mod tests {
                 })
             };
             let said = |notes: &[String], what: &str| notes.iter().any(|note| note.contains(what));
-            // On a slow machine it takes several moves until it hangs.
+            // On a slow machine it takes several moves until the device hangs.
             let mut notes = Vec::new();
             while !hangs.load(Ordering::SeqCst) {
                 let (said, done) = play();

@@ -15,15 +15,15 @@ use std::path::PathBuf;
 /// Where the network comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// The program.
+    /// From the program.
     BuiltIn(BuiltIn),
-    /// A file.
+    /// From a file.
     File(PathBuf),
 }
 
 impl Weights {
-    /// Whether another process that is given the same arguments, which are in UTF-8, reads the same network: a pipe
-    /// gives it once.
+    /// Whether another process that gets the same arguments, which are in UTF-8, reads the same network: a pipe gives
+    /// it only once.
     pub fn is_there_again(&self) -> bool {
         match self {
             Self::BuiltIn(_) => true,
@@ -33,7 +33,7 @@ impl Weights {
 }
 
 impl fmt::Display for Weights {
-    /// As the user writes it.
+    /// Writes it as the user does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn(network) => f.write_str(network.name()),
@@ -45,7 +45,7 @@ impl fmt::Display for Weights {
 /// Where the hints for the network come from, see [`oncilla_chess::hints`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HintsFrom {
-    /// The program has some for the networks that it holds; others have none.
+    /// The program has hints for the networks that it holds; other networks have none.
     Program,
     /// There are none.
     Nowhere,
@@ -66,7 +66,7 @@ pub enum BackendKind {
     Random,
     /// No network: even priors, even values.
     Constant,
-    /// One that only Lc0 has.
+    /// A backend that only Lc0 has.
     Lc0s(Lc0Backend),
 }
 
@@ -76,10 +76,10 @@ impl BackendKind {
         matches!(self, Self::Auto | Self::OpenCl)
     }
 
-    /// Refuses what is not here.
+    /// Refuses a backend that is not here.
     ///
     /// # Errors
-    /// One line, with the name that it has in Lc0.
+    /// One line, with the backend's name in Lc0.
     pub fn is_here(self) -> Result<(), String> {
         match self {
             Self::Lc0s(Lc0Backend { name, .. }) => {
@@ -93,58 +93,59 @@ impl BackendKind {
 /// A backend of Lc0's that is not here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lc0Backend {
-    /// Its name there.
+    /// The backend's name in Lc0.
     pub name: &'static str,
     /// Whether it is made for the host's cores.
     pub is_for_cpus: bool,
 }
 
 impl Lc0Backend {
-    /// What comes nearest to it.
+    /// The backend here that comes nearest to it.
     pub fn nearest(self) -> BackendKind {
         if self.is_for_cpus { BackendKind::Host } else { BackendKind::Auto }
     }
 }
 
-/// Everything that makes the evaluator; a change makes a new one.
+/// Everything that determines the evaluator; a change makes a new one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluatorSettings {
     /// The network.
     pub weights: Weights,
-    /// Where the hints for it come from.
+    /// Where the hints for the network come from.
     pub hints: HintsFrom,
-    /// Which of its heads, where it has several.
+    /// Which of the network's heads are used, if it has several.
     pub heads: HeadChoice,
-    /// Whether its estimate of the moves left is used, where it has one.
+    /// Whether the network's estimate of the moves left is used, if it has one.
     pub moves_left: bool,
-    /// What runs it.
+    /// The backend that runs the network.
     pub backend: BackendKind,
-    /// Indices or parts of the names of OpenCL devices, or `host`; several share the work. None: the one that is chosen
-    /// where nobody says anything.
+    /// Indices or parts of the names of OpenCL devices, or `host`; several share the work. If empty, the device that is
+    /// chosen when the user names none.
     pub devices: Vec<String>,
     /// How the weights are stored on the device.
     pub precision: Precision,
-    /// Where tunings are kept; `None`: where the system keeps such things.
+    /// The folder in which tunings are kept; `None` for the system's own folder for such things.
     pub cache_dir: Option<PathBuf>,
-    /// Threads of the host backend; 0: one for each core.
+    /// Threads of the host backend; 0 means one for each core.
     pub threads: usize,
-    /// Whether the host backend may multiply in tiles (AMX), where the processor can.
+    /// Whether the host backend may multiply in tiles (AMX), if the processor can.
     pub tiles: bool,
-    /// Positions before the first known one.
+    /// What stands for the positions before the first known one.
     pub history_fill: HistoryFill,
 }
 
 impl EvaluatorSettings {
-    /// Whether what runs the network has its weights in half precision: the host has not, whatever is asked for.
+    /// Whether the weights are in half precision on what runs the network: on the host they are not, whatever is asked
+    /// for.
     pub fn is_half_precision(&self, on: &Facts) -> bool {
         self.precision == Precision::Fp16 && !on.is_host
     }
 }
 
-/// How many threads do what.
+/// How many threads take which role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Workers {
-    /// `Threads`: workers that take all roles, if none of the others is said; 0: as many as the evaluator suggests.
+    /// `Threads`: workers that take all roles, if none of the others is set; 0 means as many as the evaluator suggests.
     pub all: usize,
     /// `GatherThreads`: workers that only gather.
     pub gather: usize,
@@ -155,29 +156,29 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// How many take all roles, if the evaluator suggests `suggested`.
+    /// How many workers take all roles, if the evaluator suggests `suggested`.
     pub fn taking_all_roles(&self, suggested: usize) -> usize {
         if self.all == 0 { suggested } else { self.all }
     }
 
-    /// Whether one thread searches: then the same answers give the same tree.
+    /// Whether one thread does the whole search: then the same answers give the same tree.
     pub fn is_one(&self) -> bool {
         self.all <= 1 && self.gather + self.eval + self.backprop == 0
     }
 }
 
-/// Whether positions that several lines lead to are searched once.
+/// Whether a position that several lines lead to is searched only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchGraph {
-    /// A graph with a network. Where evaluations cost nothing there is nothing to save by sharing them.
+    /// A graph if there is a network. If evaluations cost nothing, there is nothing to save by sharing them.
     Auto,
-    /// They are.
+    /// It is searched once: a graph.
     Graph,
-    /// They are not.
+    /// It is searched once for each line: a tree.
     Tree,
 }
 
-/// How much the evaluation cache keeps. Both bounds count; with one of them 0 there is no cache.
+/// How much the evaluation cache keeps. Both bounds count; if one of them is 0 there is no cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheSize {
     /// `NNCacheSize`: evaluations.
@@ -191,7 +192,7 @@ pub struct CacheSize {
 pub struct Syzygy {
     /// `SyzygyPath`: folders; empty for no tables.
     pub paths: String,
-    /// `SyzygyFastPlay`: the shortest way to a win, not any safe one.
+    /// `SyzygyFastPlay`: whether to take the shortest way to a win, not any safe one.
     pub fast_play: bool,
 }
 
@@ -204,20 +205,20 @@ pub struct KldGainSettings {
     pub interval: u64,
 }
 
-/// Everything that a search can be told.
+/// All settings of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// What makes the evaluator.
     pub evaluator: EvaluatorSettings,
-    /// The core's parameters. `moves_left` is dropped where the network has no such head; for each search `draw_score`
-    /// is set from [`Settings::white_draw_score`], `wdl_rescale` from [`Settings::contempt`] and `seed` from
+    /// The core's parameters. `moves_left` is dropped if the network has no such head; for each search `draw_score` is
+    /// set from [`Settings::white_draw_score`], `wdl_rescale` from [`Settings::contempt`] and `seed` from
     /// [`Settings::random_seed`].
     pub params: Params,
-    /// Contempt, and whose it is.
+    /// Contempt, and which side it belongs to.
     pub contempt: Contempt,
     /// `Lcb…`: how far below its value a move's lower confidence bound is, whether moves are chosen by it or not.
     pub lcb: Lcb,
-    /// `RandomSeed`: noise and choices by chance are the same in every run; 0: other ones each time.
+    /// `RandomSeed`: with it, noise and random choices are the same in every run; 0: they differ each time.
     pub random_seed: u64,
     /// `SearchGraph`: a graph or a tree.
     pub search_graph: SearchGraph,
@@ -227,15 +228,15 @@ pub struct Settings {
     pub collisions: Collisions,
     /// The tablebases.
     pub syzygy: Syzygy,
-    /// `BuiltinEndgames`: endings of three men are known without tables.
+    /// `BuiltinEndgames`: whether endings of three men are known without tables.
     pub builtin_endgames: bool,
     /// The evaluation cache.
     pub cache: CacheSize,
-    /// `DrawScore`: what a draw is worth to White.
+    /// `DrawScore`: the value of a draw to White.
     pub white_draw_score: f32,
     /// `TwoFoldDraws`.
     pub two_fold_draws: bool,
-    /// Positions gathered before they are evaluated together; 0: what the backend prefers.
+    /// The number of positions that are gathered before they are evaluated together; 0 for what the backend prefers.
     pub minibatch: usize,
     /// `Hash`: MiB for the tree, and not more than `RamLimitMb`.
     pub hash_mb: usize,
@@ -243,9 +244,9 @@ pub struct Settings {
     pub ram_limit_mb: usize,
     /// `MultiPV`.
     pub multi_pv: usize,
-    /// `LogLiveStats`: the statistics of the root's moves come with every info.
+    /// `LogLiveStats`: whether every info has the statistics of the root's moves.
     pub live_stats: bool,
-    /// `NodesAsPlayouts`: `go nodes` does not count the nodes of earlier moves.
+    /// `NodesAsPlayouts`: whether `go nodes` does not count the nodes of earlier moves.
     pub nodes_as_playouts: bool,
     /// `SmartPruningFactor`; 0: off.
     pub smart_pruning_factor: f32,

@@ -13,41 +13,41 @@ use std::time::Duration;
 
 /// The search and everything around it that its threads use at the same time.
 pub struct Shared<'s, 'm> {
-    /// Playouts read; folding a full tree writes.
+    /// Playouts lock it for reading; folding a full tree locks it for writing.
     search: RwLock<&'s mut Search<'m>>,
     pub evaluator: &'s Evaluator,
     control: Arc<Control>,
-    /// Playouts that may be gathered in all, and those that somebody has taken on.
+    /// Playouts that may be gathered in all, and how many of them threads have claimed.
     allowed: AtomicU64,
     claimed: AtomicU64,
     stop: AtomicBool,
-    /// A thread panicked: what it had taken on never comes back.
+    /// Whether a thread panicked: what it had claimed never comes back.
     broken: AtomicBool,
     /// How often the tree was folded.
     recycled: AtomicU64,
-    /// Threads that wait for answers of the evaluator.
+    /// The number of threads that wait for answers of the evaluator.
     evaluating: AtomicUsize,
-    /// Where each thread has one role: the queues between them, and events that are on their way.
+    /// If each thread has one role: the queues between them, and the number of events that are on their way.
     queues: Option<Queues>,
     under_way: AtomicUsize,
     told: Mutex<Told>,
     news: Condvar,
 }
 
-/// What the threads have said.
+/// What the threads have told.
 #[derive(Default)]
 struct Told {
     counts: Counts,
-    /// Of them, those that nobody has asked for.
+    /// The part of `counts` that has not been asked for yet.
     fresh: Counts,
     notes: Vec<String>,
     halted: bool,
-    /// Why, if something has failed: what was said first.
+    /// If something has failed, why: the first that was told.
     fault: Option<String>,
 }
 
 impl<'s, 'm> Shared<'s, 'm> {
-    /// `queues` if each thread has one role.
+    /// What the threads of one search share, with `queues` if each thread has one role.
     pub fn new(
         search: &'s mut Search<'m>,
         evaluator: &'s Evaluator,
@@ -71,9 +71,9 @@ impl<'s, 'm> Shared<'s, 'm> {
         }
     }
 
-    /// The search, to take playouts through it. Nobody folds the tree meanwhile, so give it back soon.
+    /// The search, to take playouts through it. The tree can't be folded while this lock is held, so drop it soon.
     pub fn search(&self) -> RwLockReadGuard<'_, &'s mut Search<'m>> {
-        // A thread that panicked held it for reading: nothing is half done that a lock of a node does not guard.
+        // A thread that panicked held it for reading: nothing is half done, except what the lock of a node guards.
         self.search.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,12 +90,13 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.search.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often the tree was folded so far: to be asked before gathering finds it full.
+    /// How often the tree was folded so far. To be called before gathering, which may find the tree full.
     pub fn times_recycled(&self) -> u64 {
         self.recycled.load(Ordering::Acquire)
     }
 
-    /// Folds a part of the tree, unless another thread has done so since `seen`. False if there is nothing to fold.
+    /// Folds a part of the tree, unless another thread has done so since [`Self::times_recycled`] was `seen`. False if
+    /// there is nothing to fold.
     pub fn recycle(&self, seen: u64) -> bool {
         let mut search = self.whole_search();
         if self.times_recycled() != seen {
@@ -106,16 +107,16 @@ impl<'s, 'm> Shared<'s, 'm> {
         freed
     }
 
-    /// A batch for one of the threads, which does not wait for its answers in vain once the best move is due.
+    /// A batch for one of the threads, which does not wait in vain for its answers once the best move is due.
     pub fn batch(&self) -> Batch {
         let control = Arc::clone(&self.control);
         self.evaluator.batch().unless(Box::new(move || control.is_late()))
     }
 
-    /// Has the evaluator answer.
+    /// Has the evaluator answer a batch.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// The errors of [`Evaluator::run`].
     pub fn evaluate(&self, positions: &mut Batch) -> Result<Option<String>, String> {
         self.evaluating.fetch_add(1, Ordering::Relaxed);
         let ran = self.evaluator.run(positions);
@@ -123,19 +124,19 @@ impl<'s, 'm> Shared<'s, 'm> {
         ran
     }
 
-    /// Whether a thread has playouts that wait for the evaluator: whoever finds no room beside them will, once they are
-    /// back.
+    /// Whether a thread has playouts that wait for the evaluator: a thread that finds no room beside them will find
+    /// some once they are back.
     pub fn is_evaluating(&self) -> bool {
         self.evaluating.load(Ordering::Relaxed) > 0
     }
 
-    /// Playouts that may be gathered from the start of the search on.
+    /// Sets how many playouts may be gathered, counted from the start of the search.
     pub fn allow(&self, playouts: u64) {
         self.allowed.store(playouts, Ordering::Relaxed);
         self.news.notify_all();
     }
 
-    /// Takes on at most `wanted` playouts.
+    /// Claims at most `wanted` playouts; returns how many.
     pub fn claim(&self, wanted: u64) -> u64 {
         let mut got = 0;
         let allowed = self.allowed.load(Ordering::Relaxed);
@@ -147,12 +148,12 @@ impl<'s, 'm> Shared<'s, 'm> {
         got
     }
 
-    /// Gives back playouts that came to nothing.
+    /// Gives back claimed playouts that came to nothing.
     pub fn unclaim(&self, playouts: u64) {
         self.claimed.fetch_sub(playouts, Ordering::Relaxed);
     }
 
-    /// Adds what a thread did.
+    /// Adds what a thread did to the counts.
     pub fn add(&self, counts: &Counts) {
         let mut told = self.told();
         told.counts = told.counts.plus(counts);
@@ -164,18 +165,18 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.told().counts
     }
 
-    /// What all threads did since this was asked the last time.
+    /// What all threads did since the last call.
     pub fn take_fresh(&self) -> Counts {
         std::mem::take(&mut self.told().fresh)
     }
 
-    /// Says something to a person.
+    /// Adds a line for a person.
     pub fn note(&self, note: String) {
         self.told().notes.push(note);
         self.news.notify_all();
     }
 
-    /// Says that this search can't go on. What fails when it has to end is no fault of it.
+    /// Says that this search can't go on. What fails when the search has to end anyway is no fault of it.
     pub fn halt(&self, why: Option<String>) {
         let is_late = self.control.is_late();
         let mut told = self.told();
@@ -188,17 +189,17 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.news.notify_all();
     }
 
-    /// True once somebody has said that the search can't go on.
+    /// Whether a thread has said that the search can't go on.
     pub fn is_halted(&self) -> bool {
         self.told().halted
     }
 
-    /// Why this search can't go on, where something has failed.
+    /// Why this search can't go on, if something has failed.
     pub fn fault(&self) -> Option<String> {
         self.told().fault.clone()
     }
 
-    /// What there is to say.
+    /// Takes the lines for a person.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut self.told().notes)
     }
@@ -209,7 +210,8 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.news.notify_all();
     }
 
-    /// Stops when it is dropped, in a panic too: whoever hired the threads then waits for them.
+    /// Returns a guard that stops the threads when it is dropped, in a panic too: the thread that hired them then waits
+    /// for them.
     pub fn stop_on_drop(&self) -> impl Drop + '_ {
         struct Stop<'a, 's, 'm>(&'a Shared<'s, 'm>);
         impl Drop for Stop<'_, '_, '_> {
@@ -220,7 +222,7 @@ impl<'s, 'm> Shared<'s, 'm> {
         Stop(self)
     }
 
-    /// A thread's whole work. If it panics, the search can't go on.
+    /// Runs a thread's whole work. If that panics, the search can't go on.
     pub fn guard(&self, work: impl FnOnce()) {
         if let Err(fault) = guarded(work) {
             self.broken.store(true, Ordering::Release);
@@ -228,25 +230,25 @@ impl<'s, 'm> Shared<'s, 'm> {
         }
     }
 
-    /// True once a thread has panicked: the tree has visits in flight that will never arrive.
+    /// Whether a thread has panicked: then the tree has visits in flight that will never arrive.
     pub fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire)
     }
 
-    /// True once the threads should end.
+    /// Whether the threads should end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The queues, where each thread has one role.
+    /// The queues, if each thread has one role.
     pub fn queues(&self) -> Option<&Queues> {
         self.queues.as_ref()
     }
 
-    /// An event is about to leave its gatherer. False: the threads are to end, and it must not.
+    /// Called when an event is about to leave its gatherer. False if the threads are to end, so that it must not leave.
     ///
-    /// It is counted before the look at `stop`, and [`is_drained`](Self::is_drained) looks the other way round: so
-    /// nobody who found the search drained, and went, is sent an event.
+    /// The event is counted before `stop` is looked at, and [`is_drained`](Self::is_drained) looks in the opposite
+    /// order: so no thread that found the search drained, and ended, is sent an event.
     pub fn depart(&self) -> bool {
         self.under_way.fetch_add(1, Ordering::SeqCst);
         let may = !self.stop.load(Ordering::SeqCst);
@@ -256,17 +258,17 @@ impl<'s, 'm> Shared<'s, 'm> {
         may
     }
 
-    /// So many events have come back.
+    /// Says that this many events have come back.
     pub fn arrive(&self, events: usize) {
         self.under_way.fetch_sub(events, Ordering::SeqCst);
     }
 
-    /// True once the threads should end and no event is under way any more that could still come.
+    /// Whether the threads should end and no event is under way any more that could still come.
     pub fn is_drained(&self) -> bool {
         self.stop.load(Ordering::SeqCst) && (self.is_broken() || self.under_way.load(Ordering::SeqCst) == 0)
     }
 
-    /// Waits for news, but no longer than this.
+    /// Waits for news, but no longer than `at_most`.
     pub fn wait(&self, at_most: Duration) {
         let told = self.told();
         let _ = self.news.wait_timeout(told, at_most);

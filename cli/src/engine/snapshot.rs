@@ -1,4 +1,4 @@
-//! A search in numbers, for its observer.
+//! Turns the state of a search into numbers for its observer.
 
 use super::Search;
 use super::evaluator::Evaluator;
@@ -15,22 +15,22 @@ use oncilla_core::stats::Counts;
 use oncilla_core::tree::Tree;
 use std::time::{Duration, Instant};
 
-/// Longest line that is reported.
+/// The longest line that is reported, in moves.
 const LONGEST_PV: usize = 64;
 
-/// A search that finds nothing new still says that it lives.
+/// After this time, a search that finds nothing new still reports, to show that it is alive.
 const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 
-/// Tablebase results count as mates beyond this many moves.
+/// Tablebase results are reported as mates in at least this many moves.
 const TABLEBASE_MATE: f32 = 101.0;
 
 /// An edge of the tree that this program uses.
 pub type EdgeView<'a> = oncilla_core::search::EdgeView<'a, Tree<'a>>;
 
-/// Looks at a search from time to time.
+/// Reports on a search from time to time.
 pub struct Snapshot {
     since: Instant,
-    /// When the first batch and the last one had their answers.
+    /// When the answers of the first batch and those of the last batch came.
     batches: Option<(Instant, Instant)>,
     multi_pv: usize,
     live_stats: bool,
@@ -38,18 +38,18 @@ pub struct Snapshot {
     board: Board,
     /// `WDLEvalObjectivity`.
     objectivity: f64,
-    /// Half moves of the game.
+    /// Plies of the game before the root.
     ply: u32,
-    /// The legal moves at the root: edges that nobody visited are places in this list.
+    /// The legal moves at the root. The index of an edge without a visit is an index into this list.
     legal: MoveList,
-    /// What tablebases say of them.
+    /// The results of these moves that tablebases know.
     results: RootResults,
     has_moves_left: bool,
     has_wdl: bool,
     last: Option<Said>,
 }
 
-/// What the observer has heard last.
+/// What the observer was told last.
 #[derive(PartialEq)]
 struct Said {
     best: Option<cozy_chess::Move>,
@@ -59,7 +59,7 @@ struct Said {
 }
 
 impl Snapshot {
-    /// For a search that began at `since`.
+    /// A snapshot of a search that began at `since`.
     pub fn new(settings: &Settings, evaluator: &Evaluator, position: &History, since: Instant) -> Self {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
@@ -79,7 +79,7 @@ impl Snapshot {
         }
     }
 
-    /// Of a root whose moves' results are known: lines are worth these, not what the search finds.
+    /// Adds known results of the root's moves: lines get these values, not those that the search finds.
     pub fn knowing(self, results: RootResults) -> Self {
         Self { results, ..self }
     }
@@ -88,8 +88,8 @@ impl Snapshot {
         edge.mv.map(|mv| unpack(mv.0)).or_else(|| self.legal.get(edge.index?).copied())
     }
 
-    /// What an observer is to be told of how it stands: if the best move or a depth changed, or it has heard nothing for
-    /// long.
+    /// What the observer is to be told after a batch: something if the best move or a depth changed, or if it has been
+    /// told nothing for long.
     pub fn after_batch(&mut self, search: &Search<'_>, counts: &Counts) -> Option<Info> {
         if counts.playouts == 0 {
             return None;
@@ -110,8 +110,8 @@ impl Snapshot {
 
     /// How the search stands.
     pub fn info(&self, search: &Search<'_>, counts: &Counts) -> Info {
-        // What comes before the first answers says nothing about the speed, nor does a search that waits at its limit.
-        // Clients want a number even then.
+        // The time before the first answers says nothing about the speed, nor does the time in which a search waits at
+        // its limit. Clients want a number even then.
         let ms = self.batches.map_or(1, |(first, last)| ((last - first).as_millis() as u64).max(1));
         let rate = |n: u64| n * 1000 / ms;
         let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
@@ -135,7 +135,7 @@ impl Snapshot {
         }
     }
 
-    /// A value of the side to move at the root without the contempt that the search has put into it.
+    /// Removes from a value to the side to move at the root the contempt that the search has put into it.
     fn shown(&self, search: &Search<'_>, value: Value) -> Value {
         search.params().wdl_rescale.undo(value, self.objectivity)
     }
@@ -150,13 +150,13 @@ impl Snapshot {
         let known = mv.and_then(|mv| self.results.of_move(mv, edge.ending(), value));
         let value = known.unwrap_or_else(|| self.shown(search, value));
         let mate = mate(edge).or_else(|| tablebase_mate(known?.wl, edge.m()));
-        // The search may find a longer one.
+        // The mate that the search found may be a longer one.
         let mate = mate.map(|found| mv.and_then(|mv| self.results.mate_with(mv)).unwrap_or(found));
         Some(Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) })
     }
 
-    /// At most `N` visited moves, and the one that follows although nobody has visited it yet; or the way to mate,
-    /// where it is known.
+    /// At most `N` visited moves, and the move that follows them although it has no visit yet; or the way to mate, if
+    /// it is known.
     fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
         let mut visited = FixedVec::<Move, N>::new();
         let next = search.pv(first, visited.as_mut_view());
@@ -171,7 +171,7 @@ impl Snapshot {
         })
     }
 
-    /// The end of the search.
+    /// What is reported at the end of the search.
     pub fn done(&self, search: &Search<'_>) -> Done {
         let Some(best) = search.edge_to_play(self.ply) else {
             return Done::default();
@@ -240,9 +240,9 @@ impl Snapshot {
     }
 }
 
-/// What a move that nobody visited is taken to be worth, seen a ply before it. As Lc0 has it that is what the root is
-/// worth. But a root whose result is proven has that from another move, be it the network's word that it is won: there
-/// is nothing to say of this one.
+/// The value that a move without a visit is taken to have, seen from the root. As in Lc0, that is the root's value. But
+/// a root whose result is proven has its value from another move, even if it was the network that said that it is won:
+/// then nothing is known about this move.
 fn unvisited(search: &Search<'_>) -> Option<Value> {
     let root = search.root()?;
     let is_anothers = search.proven() != Bounds::OPEN && root.n() > 1;
@@ -265,7 +265,7 @@ pub fn mate(edge: &EdgeView<'_>) -> Option<i32> {
     Some(sign * moves_to_mate(edge.m(), beyond))
 }
 
-/// The same where a table says what the edge is worth; `None` where it draws.
+/// Moves until mate if a table knows the edge's result; `None` if that is a draw.
 fn tablebase_mate(wl: f32, m: Option<f32>) -> Option<i32> {
     (wl != 0.0).then(|| wl.signum() as i32 * moves_to_mate(m, TABLEBASE_MATE))
 }
@@ -274,8 +274,8 @@ fn moves_to_mate(m: Option<f32>, beyond: f32) -> i32 {
     (m.unwrap_or(0.0).round() / 2.0 + beyond) as i32
 }
 
-/// What the network said of the child itself, for the side that makes the move. Of a child that was folded it is known
-/// only while that is all there is.
+/// The network's own value of the child, for the side that makes the move. If the child was folded, it is known only
+/// while there is no other visit.
 fn own_value(edge: &EdgeView<'_>) -> Option<Value> {
     let of_child = edge.child().and_then(|child| child.own_value()).map(|value| Value { wl: -value.wl, ..value });
     of_child.or_else(|| edge.value().filter(|_| edge.completed() == 1))
@@ -331,16 +331,16 @@ mod tests {
             assert!((visited - root.p).abs() < 1e-5 && visited < 1.0, "{visited}");
             for mv in moves {
                 let (u, s) = (mv.u.unwrap(), mv.s.unwrap());
-                // What is left is what the length of the game is worth, which is little.
+                // What is left is the utility of the game's length, which is small.
                 assert!((s - mv.q - u).abs() < 0.1 && u > 0.0, "{mv:?}");
-                // What the network said of a move is all there is to say of it after one visit.
+                // After one visit, the network's value is all that is known of a move.
                 let own = mv.v.zip(mv.value);
                 assert!(mv.n != 1 || own.is_some_and(|(v, value)| (v - value.wl).abs() < 1e-6), "{mv:?}");
             }
         });
     }
 
-    /// As Lc0 counts them, which has a move that nobody visited a ply further off.
+    /// Lc0 counts them likewise: it takes a move without a visit to be one ply further off.
     #[test]
     fn moves_left_count_from_the_root() {
         searched(20, &[], |snapshot, search| {

@@ -1,4 +1,4 @@
-//! A network of either game as what is measured, tested and tuned: its graph, and what it sees of some positions.
+//! A network of either game, to be measured, tested and tuned: its graph, and its input for some positions.
 
 use super::backends::{prepare, read_network};
 use super::canaries;
@@ -11,16 +11,17 @@ use oncilla_opencl::graph::Graph;
 use oncilla_opencl::kernels::Precision;
 use std::path::Path;
 
-/// A graph and what it is tried on.
+/// A graph and the input on which it is tried.
 pub struct Subject {
-    /// The network.
+    /// The network's graph.
     pub graph: Graph,
-    /// Rows of its input.
+    /// The input of some positions, one row for each.
     inputs: Vec<f32>,
 }
 
 impl Subject {
-    /// The network that `settings` name, one of Go for boards of this size, with lines for a person.
+    /// Reads the network that `settings` name; one of Go is made for boards of this size. Also returns lines for a
+    /// person.
     ///
     /// # Errors
     /// One line, with the file's name.
@@ -35,10 +36,10 @@ impl Subject {
         Ok((Self { graph: network.graph, inputs }, notes))
     }
 
-    /// The graph alone, with all layers in single precision.
+    /// The network's graph alone, with all layers in single precision.
     ///
     /// # Errors
-    /// As [`Subject::of`].
+    /// The errors of [`Subject::of`].
     pub fn graph(settings: &EvaluatorSettings, board: Size) -> Result<Graph, String> {
         match model(settings)? {
             Some(model) => graph_of(&model, board),
@@ -46,7 +47,7 @@ impl Subject {
         }
     }
 
-    /// So many rows, the same again where there are not so many.
+    /// The input for `rows` positions, which are repeated if there are fewer.
     pub fn inputs(&self, rows: usize) -> Vec<f32> {
         let each = self.graph.input().len();
         self.inputs.chunks_exact(each).cycle().take(rows).flatten().copied().collect()
@@ -57,7 +58,7 @@ fn graph_of(model: &Model, board: Size) -> Result<Graph, String> {
     model.graph(board.y().into(), board.x().into()).map_err(|error| error.to_string())
 }
 
-/// Whether the network that `settings` name is one of Go.
+/// Whether the network that `settings` name is a network of Go.
 pub fn is_go(settings: &EvaluatorSettings) -> bool {
     file_of_go(settings).is_some()
 }
@@ -69,10 +70,11 @@ fn file_of_go(settings: &EvaluatorSettings) -> Option<&Path> {
     }
 }
 
-/// The network of Go that `settings` name, if it is one.
+/// Reads the network that `settings` name, if it is a network of Go; else `None`.
 ///
 /// # Errors
-/// One line, with the file's name: it is damaged, or has what isn't supported; eight bits, in which none is run.
+/// One line, with the file's name: the file is damaged, or has something that isn't supported. Or the precision is
+/// eight bits, which isn't supported for networks of Go.
 pub fn model(settings: &EvaluatorSettings) -> Result<Option<Model>, String> {
     let Some(path) = file_of_go(settings) else { return Ok(None) };
     if settings.precision == Precision::Int8 {

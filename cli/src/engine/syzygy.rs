@@ -1,4 +1,4 @@
-//! The tablebases in the folders that `SyzygyPath` names, and what a person should know of their files.
+//! The tablebases in the folders that `SyzygyPath` names, and the lines for a person about their files.
 
 use super::tables;
 use oncilla_syzygy::{BadFile, Tablebases};
@@ -8,9 +8,9 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct OpenTables {
     tables: Option<Arc<Tablebases>>,
-    /// Where they were looked for.
+    /// The folders in which the tables were looked for.
     paths: String,
-    /// Files of them that are of no use, as far as it was said.
+    /// The tables' files that are of no use, as far as the user was told of them.
     bad_files: Vec<BadFile>,
 }
 
@@ -19,12 +19,12 @@ impl OpenTables {
         self.tables.clone()
     }
 
-    /// Whether they are those of these folders.
+    /// Whether these tables were looked for in the folders `paths`.
     pub fn are_of(&self, paths: &str) -> bool {
         self.paths == paths
     }
 
-    /// Opens those in these folders instead, and says what there is.
+    /// Opens the tables in these folders instead; returns lines for a person.
     pub fn open(&mut self, paths: &str) -> Vec<String> {
         *self = Self { paths: paths.to_string(), ..Self::default() };
         if paths.is_empty() {
@@ -39,7 +39,8 @@ impl OpenTables {
         }
     }
 
-    /// Says which files turned out to be of no use since the last time: a table is read when a position asks for it.
+    /// Lines about files that turned out to be of no use since the last call: a table is read when a position asks for
+    /// it.
     pub fn new_bad_files(&mut self) -> Vec<String> {
         let mut said = Vec::new();
         for file in self.tables.as_ref().map(|tables| tables.bad_files()).unwrap_or_default() {

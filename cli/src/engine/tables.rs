@@ -1,19 +1,19 @@
-//! What tablebases say of a root's moves. The search does not need it: it looks at the moves that keep the result, and
-//! finds the way among them. Whoever hears of the search is told the results.
+//! What tablebases say of a root's moves. The search does not need these results: it looks at the moves that keep the
+//! result, and finds the way among them. But its observer is told them.
 
 use oncilla_chess::{Board, History, Move, Position};
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_syzygy::{Metric, RankedMove, RootRanks, Tablebases, Wdl, three_men};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Tables that somebody uses, by the folders that they were found in.
+/// The tables that are in use, by the folders in which they were found.
 static OPEN: Mutex<Vec<(String, Weak<Tablebases>)>> = Mutex::new(Vec::new());
 
-/// The tables in these folders, and a line about them for a person unless another search has them already: all share
-/// what is read of them.
+/// The tables in these folders, and a line about them for a person unless another search has opened them already: all
+/// searches share what is read of them.
 ///
 /// # Errors
-/// One line: there are none.
+/// One line, if there are no tables.
 pub fn open(paths: &str) -> Result<(Arc<Tablebases>, Option<String>), String> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.retain(|(_, tables)| tables.strong_count() > 0);
@@ -28,7 +28,7 @@ pub fn open(paths: &str) -> Result<(Arc<Tablebases>, Option<String>), String> {
     Ok((tables, Some(said)))
 }
 
-/// What is known of endings. Those that are built in are asked first: they know the distance to mate.
+/// The tables that know endings. The built-in ones are asked first, because they know the distance to mate.
 #[derive(Clone, Default)]
 pub struct Tables {
     /// `SyzygyPath`.
@@ -40,19 +40,19 @@ pub struct Tables {
 /// What a table says of a leaf.
 pub struct TableResult {
     pub value: Value,
-    /// Plies to mate, where they are known: no search would find another result.
+    /// Plies to mate, if they are known: then no search would find another result.
     pub mate: Option<u8>,
 }
 
 impl Tables {
-    /// Ranks the moves of a root. By distances, if there are any.
+    /// Ranks the moves of a root, by distances if they are known.
     pub fn root_moves(&self, position: &History, fast_play: bool) -> Option<RootRanks> {
         let by_file = || self.syzygy.as_ref()?.root_moves(position, fast_play).ok();
         let builtin = || three_men::root_moves(position);
         self.builtin.then(builtin).flatten().or_else(by_file)
     }
 
-    /// The result of a position below the root. Of most it is seen at once that nothing knows them.
+    /// The result of a position below the root. For most positions it is seen at once that no table knows them.
     #[inline]
     pub fn result(&self, position: &Position) -> Option<TableResult> {
         let may_be_known = self.builtin && three_men::are_all(position.board());
@@ -72,7 +72,7 @@ fn builtin(position: &Position) -> Option<TableResult> {
     Some(TableResult { value: value_of(known.with_rule50(rule50)), mate: known.mate(rule50) })
 }
 
-/// A win that rule 50 takes away is a draw.
+/// The value of a table's result; a win that rule 50 takes away is a draw.
 fn value_of(wdl: Wdl) -> Value {
     match wdl {
         Wdl::Win => Value::WIN,
@@ -85,9 +85,9 @@ fn value_of(wdl: Wdl) -> Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RootResults {
     moves: Vec<MoveResult>,
-    /// That of the best move.
+    /// The result of the best move.
     root: Option<MoveResult>,
-    /// Whether the way to mate is known in endings of three men that lines come to.
+    /// Whether the way to mate is known in endings of three men that lines lead to.
     knows_endings: bool,
 }
 
@@ -95,20 +95,20 @@ pub struct RootResults {
 struct MoveResult {
     mv: Move,
     value: Value,
-    /// Plies to mate with this move, negative for the side that is mated.
+    /// Plies to mate with this move, negative if its side is mated.
     mate: Option<i32>,
 }
 
 impl MoveResult {
-    /// With the moves left that were `found`, where there is no distance to mate.
+    /// The move's value, with the moves left of `found` if the distance to mate is not known.
     fn value_after(&self, found: Value) -> Value {
         Value { m: self.mate.map_or(found.m, |plies| plies.abs() as f32), ..self.value }
     }
 }
 
 impl RootResults {
-    /// Those of ranked moves. Without distances it is open whether a win comes before the rule-50 counter runs out, and
-    /// with a distance that may be a ply longer, where that one ply is too many.
+    /// The results of ranked moves. Without distances it is open whether a win comes before the rule-50 counter runs
+    /// out; so it is with a distance that may be one ply longer, if that ply is too many.
     pub fn of(ranks: &RootRanks) -> Self {
         let is_in_time = |ranked: &RankedMove| ranks.by_dtz() && !ranked.may_be_late;
         let is_certain = |ranked: &&RankedMove| is_in_time(ranked) || !matches!(ranked.wdl, Wdl::Win | Wdl::Loss);
@@ -117,20 +117,20 @@ impl RootResults {
             MoveResult { mv: ranked.mv, value, mate: ranked.mate }
         };
         let moves = ranks.moves.iter().filter(is_certain).map(result);
-        // One certain win is enough; that nothing is better is certain only if it is of all.
+        // One certain win is enough for the root. That no move is better is certain only if all results are.
         let a_win = ranks.best().find(|ranked| is_certain(ranked) && ranked.wdl == Wdl::Win);
         let any = || ranks.best().next().filter(|_| ranks.best().all(|ranked| is_certain(&ranked)));
         Self { moves: moves.collect(), root: a_win.or_else(any).map(result), knows_endings: false }
     }
 
-    /// The way to mate is known in endings of three men that lines come to (`BuiltinEndgames`), and with it the results
-    /// of a root's moves that come to one at once.
+    /// Says that the way to mate is known in endings of three men that lines lead to (`BuiltinEndgames`), and adds the
+    /// results of the root's moves that lead to one at once.
     pub fn with_endings(mut self, root: &Board, moves: &[Move]) -> Self {
         self.knows_endings = true;
-        // Of three men everything is known already, and what has occurred before as well.
+        // If the root has three men, everything is known already, including which positions have occurred before.
         let moves = if three_men::are_all(root) { &[] } else { moves };
         for known in moves.iter().filter_map(|&mv| result_after(root, mv)) {
-            // A table may have said what it is worth, but not how far the mate is.
+            // A table may have given the move's result, but not the distance to mate.
             self.moves.retain(|other| other.mv != known.mv || other.mate.is_some());
             if !self.moves.iter().any(|other| other.mv == known.mv) {
                 self.moves.push(known);
@@ -139,9 +139,8 @@ impl RootResults {
         self
     }
 
-    /// What a move is worth to the side that makes it, unless the game `ends` with it, or is proven: tables know
-    /// nothing of positions that came before. Moves left stay as they were `found`, but where the distance to mate is
-    /// known.
+    /// A move's value to the side that makes it. `None` if the game `ends` with it, or if that is proven: tables know
+    /// nothing of earlier positions. The moves left are those of `found`, unless the distance to mate is known.
     pub fn of_move(&self, mv: Move, ends: Option<Ending>, found: Value) -> Option<Value> {
         if is_beyond_tables(ends) {
             return None;
@@ -149,15 +148,15 @@ impl RootResults {
         Some(self.moves.iter().find(|known| known.mv == mv)?.value_after(found))
     }
 
-    /// Moves until mate with a move, this one included, negative if the side to move is mated; `None` where the
-    /// distance is unknown.
+    /// Moves until mate with a move, this one included, negative if the side to move is mated; `None` if the distance
+    /// is unknown.
     pub fn mate_with(&self, mv: Move) -> Option<i32> {
         let plies = self.moves.iter().find(|known| known.mv == mv)?.mate?;
-        // Of two plies each side has one: the winner makes the last.
+        // Of two plies each side makes one; the winner makes the last one.
         Some(if plies > 0 { (plies + 1) / 2 } else { plies / 2 })
     }
 
-    /// A line from the root's board that goes on to mate, where the way is known from its first move or from its end.
+    /// Continues a line from the root's board to mate, if the way is known from its first move on, or from its end on.
     pub fn to_mate(&self, root: &Board, line: &[Move]) -> Option<Vec<Move>> {
         let (&first, (&last, begun)) = (line.first()?, line.split_last()?);
         if self.mate_with(first).is_some() {
@@ -172,8 +171,8 @@ impl RootResults {
         is_known.then(|| begun.iter().copied().chain(three_men::line(&before, last)).collect())
     }
 
-    /// What the root is worth to the side to move, unless one of `moves` ends the game, or is proven, and is worth
-    /// more: each with how it ends, and its value. Moves left as with [`RootResults::of_move`].
+    /// The root's value to the side to move. `None` if one of `moves` ends the game, or is proven to, and is better;
+    /// `moves` has for each how it ends and its value. For the moves left see [`RootResults::of_move`].
     pub fn of_root(&self, mut moves: impl Iterator<Item = (Option<Ending>, Value)>, found: Value) -> Option<Value> {
         let known = self.root.as_ref()?;
         let is_better = |(ends, value): (Option<Ending>, Value)| is_beyond_tables(ends) && value.wl > known.value.wl;
@@ -181,7 +180,7 @@ impl RootResults {
     }
 }
 
-/// What a move is worth to the side that makes it, where it leaves three men.
+/// The result of a move, for the side that makes it, if it leaves three men.
 fn result_after(root: &Board, mv: Move) -> Option<MoveResult> {
     let mut end = root.clone();
     end.play_unchecked(mv);
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(wl(&ranks), ([None, draw, None], Some(0.0)));
     }
 
-    /// One ply too late a win is a draw.
+    /// A win that comes one ply too late is a draw.
     #[test]
     fn what_may_be_a_ply_too_late_is_not_told() {
         let ranked = |text: &str, wdl, may_be_late| {

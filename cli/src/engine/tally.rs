@@ -1,4 +1,4 @@
-//! What the searches of a game did, by a clock that runs from the engine's start.
+//! What the searches of a game did, measured by a clock that runs from the engine's start.
 
 use super::report::Statistics;
 use oncilla_core::stats::{Counts, Stats};
@@ -7,12 +7,12 @@ use std::time::Instant;
 /// The statistics of a searcher.
 pub struct Tally {
     stats: Stats,
-    /// The zero of their clock.
+    /// The zero of the statistics' clock.
     started: Instant,
 }
 
 impl Tally {
-    /// The clock begins.
+    /// Empty statistics, whose clock begins now.
     pub fn new() -> Self {
         Self { stats: Stats::new(0), started: Instant::now() }
     }
@@ -29,12 +29,12 @@ impl Tally {
         self.stats.start_move(self.now_ms());
     }
 
-    /// What was done since the last call.
+    /// Adds what was done since the last call.
     pub fn record(&mut self, fresh: &Counts) {
         self.stats.record(self.now_ms(), fresh);
     }
 
-    /// What was counted until now.
+    /// The statistics of what was counted until now.
     pub fn statistics(&self, in_flight: Option<usize>) -> Statistics {
         let now = self.now_ms();
         Statistics {

@@ -17,20 +17,20 @@ use std::time::{Duration, Instant};
 /// The time manager of a game.
 pub struct TimeManager {
     manager: Manager,
-    /// Plies to the end of the game, as the network saw it at the end of the last search.
+    /// Plies until the end of the game, as the network estimated them at the end of the last search.
     pub(super) plies_left: Option<f64>,
-    /// The position in which its clock ran last.
+    /// The last position in which the clock ran.
     timed: Option<Box<History>>,
 }
 
 impl TimeManager {
-    /// Knows nothing of the game yet. (Parameters out of range are refused where options are read.)
+    /// A time manager that knows nothing of the game yet. (Parameters out of range are refused when options are read.)
     pub fn new(settings: &Settings) -> Self {
         Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None, timed: None }
     }
 
-    /// Another game has a time manager of its own. Not as the tree: a reply that was pondered in vain is none of a
-    /// game's.
+    /// Begins anew if the position belongs to another game than the last one. This is not as with the tree: a reply
+    /// that was pondered in vain does not belong to the game.
     pub fn follow(&mut self, settings: &Settings, position: &History) {
         if self.timed.as_ref().and_then(|timed| moves_between(timed, position)).is_none() {
             *self = Self::new(settings);
@@ -38,8 +38,8 @@ impl TimeManager {
     }
 }
 
-/// Playouts after which a search is looked at again: of those that are done one part in so many, but at most this many.
-/// A look takes as long as several playouts without a network.
+/// After how many more playouts a search is looked at again: one part in `LOOK_SHARE` of those that are done, but at
+/// most `LOOK_PLAYOUTS`. A look takes as long as several playouts without a network.
 const LOOK_SHARE: u64 = 32;
 const LOOK_PLAYOUTS: u64 = 512;
 
@@ -47,26 +47,26 @@ const LOOK_PLAYOUTS: u64 = 512;
 pub struct MoveTime {
     limits: Limits,
     clock: Option<Clock>,
-    /// When the clock began to run; a pondered move's begins with `ponderhit`.
+    /// When the clock began to run; that of a pondered move begins with `ponderhit`.
     since: Instant,
     waits_for_ponder_hit: bool,
-    /// Whether the network has a moves-left head. Without one its plies are those that the tree is deep.
+    /// Whether the network has a moves-left head. Without one, its plies only say how deep the tree is.
     has_moves_left: bool,
-    /// Playouts per second at most since the search began, if there is such a limit.
+    /// The largest number of playouts per second since the search began, if there is such a limit.
     nps_limit: Option<f64>,
     begun: Instant,
     infinite: bool,
     started: bool,
-    /// Playouts that were done when the clock began to run.
+    /// Playouts that were done before the clock began to run.
     playouts_before: u64,
-    /// Playouts after which the limits are looked at again.
+    /// The number of playouts after which the limits are looked at again.
     next_look: u64,
     /// Visits of the root's moves at the last look.
     root_visits: Vec<u32>,
 }
 
 impl MoveTime {
-    /// The limits of `go`, with a network that has a moves-left head or not.
+    /// The limits of `go`; `has_moves_left` says whether the network has a moves-left head.
     pub fn new(settings: &Settings, go: &Go, position: &History, has_moves_left: bool, since: Instant) -> Self {
         Self {
             has_moves_left,
@@ -84,7 +84,7 @@ impl MoveTime {
         }
     }
 
-    /// Starts the clock of a move that is not, or no longer, pondered.
+    /// Starts the clock of a move that is not pondered, or no longer.
     pub fn start_if_due(
         &mut self,
         manager: &mut TimeManager,
@@ -100,7 +100,8 @@ impl MoveTime {
         self.waits_for_ponder_hit = false;
         self.playouts_before = counts.playouts;
         if let Some(clock) = &self.clock {
-            // Two plies have been played since then, and one is to be played, however soon the network saw the end.
+            // Two plies have been played since then, and at least one is still to be played, however near the network
+            // saw the end.
             let plies_left = manager.plies_left.filter(|_| self.has_moves_left);
             let network_plies = plies_left.map(|plies| (plies - 2.0).max(1.0));
             let budget = manager.manager.on_move_start(&Clock { network_plies, ..*clock }, nodes.into());
@@ -109,29 +110,29 @@ impl MoveTime {
         }
     }
 
-    /// Whether so many playouts are worth a look.
+    /// Whether the search is worth a look after this many playouts.
     pub fn is_look_due(&self, playouts: u64) -> bool {
         playouts >= self.next_look
     }
 
-    /// Whether limits and proofs may end the search, or lead its choice at the root, after so many playouts. Under a
-    /// clock they may at any time. Without one the number of playouts alone says when: one thread then makes the same
-    /// search each time, however fast it is.
+    /// Whether limits and proofs may end the search after this many playouts, or influence its choice at the root.
+    /// Under a clock they may at any time. Without one, the number of playouts alone decides: then one thread makes the
+    /// same search each time, however fast it is.
     pub fn may_judge(&self, playouts: u64) -> bool {
         self.limits.time.is_some() || self.is_look_due(playouts)
     }
 
-    /// This many playouts have been looked at.
+    /// Says that the search was looked at after this many playouts.
     pub fn looked(&mut self, playouts: u64) {
         if self.is_look_due(playouts) {
             self.next_look = playouts + (playouts / LOOK_SHARE).clamp(1, LOOK_PLAYOUTS);
         }
     }
 
-    /// When the clock wants the move at the latest; `None` while it does not run.
+    /// When the clock wants the move at the latest; `None` while the clock does not run.
     pub fn due(&self) -> Option<Instant> {
         let limit = self.limits.time.filter(|_| self.started)?;
-        // A time limit is finite, but a GUI may allow centuries.
+        // The time limit is finite, but a GUI may allow centuries.
         self.since.checked_add(Duration::try_from_secs_f64(limit.extended_ms() / 1000.0).ok()?)
     }
 
@@ -139,7 +140,7 @@ impl MoveTime {
         self.since.elapsed().as_secs_f64() * 1000.0
     }
 
-    /// Whether a limit is reached. Tells the time manager and the root's choice how it stands.
+    /// Whether a limit is reached. Also tells the time manager and the root's choice how the search stands.
     pub fn is_over(&mut self, manager: &mut TimeManager, search: &Search<'_>, counts: &Counts) -> bool {
         if !self.started || !self.may_judge(counts.playouts) {
             return false;
@@ -160,19 +161,21 @@ impl MoveTime {
         decision.stop.is_some()
     }
 
-    /// Playouts per second of the clock, where others were done before it ran: smart pruning would count them too.
+    /// Playouts per second since the clock began to run, if playouts were done before it did: smart pruning would count
+    /// those too.
     fn nps_behind_pondering(&self, counts: &Counts, elapsed_ms: f64) -> Option<f64> {
         let own = counts.playouts - self.playouts_before;
         (self.playouts_before > 0 && elapsed_ms > 0.0).then(|| own as f64 * 1000.0 / elapsed_ms)
     }
 
-    /// Whether the best move may be said before anybody asks for it.
+    /// Whether the best move may be said without being asked for.
     pub fn may_end(&self) -> bool {
         !self.infinite && !self.waits_for_ponder_hit
     }
 
-    /// Whether more playouts can't change anything: every move's result is proven; or one wins, where depth is all that
-    /// was asked for. Such a tree may never get deeper. A number of visits that was asked for is given all the same.
+    /// Whether more playouts can't change anything, because the result of every move is proven; or because one move
+    /// wins, if a depth is all that was asked for: such a tree may never get deeper. A number of visits that was asked
+    /// for is done all the same.
     pub fn is_pointless(&self, search: &Search<'_>, go: &Go) -> bool {
         let Some(root) = search.root().filter(|_| go.nodes.is_none()) else { return false };
         let may_be_played = || root.edges().filter(|edge| search.may_play(edge));
@@ -182,7 +185,8 @@ impl MoveTime {
         won || (!bounds.is_empty() && bounds.iter().all(|b| b.lower == b.upper))
     }
 
-    /// Playouts that a limit still leaves; one while there [is no answer](has_answer), for every search needs one.
+    /// Playouts that the limits still allow; at least one while there [is no answer](has_answer), because every search
+    /// needs one.
     pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
         let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.nodes().into()));
         let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
@@ -192,7 +196,7 @@ impl MoveTime {
         }
     }
 
-    /// Playouts that the limit of their speed allows by now. The first is free: every search needs one.
+    /// Playouts that the limit of their speed allows by now. The first one is free, because every search needs one.
     pub fn nodes_due(&self, counts: &Counts) -> u64 {
         self.nps_limit.map_or(u64::MAX, |nps| {
             let allowed = (nps * self.begun.elapsed().as_secs_f64()) as u64 + 1;
@@ -200,7 +204,7 @@ impl MoveTime {
         })
     }
 
-    /// The move is about to be played in this position.
+    /// Says that the search is over, so that its move is about to be played in this position.
     pub fn end(&self, manager: &mut TimeManager, position: &History, search: &Search<'_>, counts: &Counts) {
         search.set_remaining_playouts(None);
         if !self.started {
@@ -228,7 +232,7 @@ fn clock(settings: &Settings, go: &Go, position: &History) -> Option<Clock> {
 
 fn limits(settings: &Settings, go: &Go) -> Limits {
     let overhead_ms = settings.move_overhead_ms as f64;
-    // Whoever asks for everything, or for a mate, gets the whole search. (While a move is pondered nothing is asked.)
+    // An infinite search, and one for a mate, are done as a whole. (While a move is pondered, nothing asks for this.)
     let whole = go.infinite || go.mate.is_some();
     let pruning = SmartPruning::new(settings.smart_pruning_factor.into()).filter(|_| !whole);
     Limits {
@@ -240,16 +244,16 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
         mate: go.mate.map(MateLimit),
         // As in Lc0, `SmartPruningFactor` 0 turns these off too.
         only_move: pruning.map(|_| OnlyMove),
-        // Who wants to see several moves wants to see them searched, unless a game waits.
+        // A user who wants to see several moves wants them searched, unless a game waits.
         known_best: pruning.filter(|_| settings.multi_pv <= 1 || go.clock.is_some()).map(|_| KnownBest),
         kld_gain: KldGain::new(settings.kld_gain.least_per_node, settings.kld_gain.interval).filter(|_| !whole),
         pruning: pruning.map(|pruning| pruning.after_batches(settings.smart_pruning_batches)),
     }
 }
 
-/// Whether the search can say what it thinks of the position: the root has a visit; and if the tree of another search
-/// is below it, so has a move that may be played, for the visits of the others say nothing of those that `searchmoves`
-/// names.
+/// Whether the search has an answer for the position: the root has a visit; and if the tree of another search is below
+/// the root, so has a move that may be played, because the visits of other moves say nothing about those that
+/// `searchmoves` names.
 pub fn has_answer(search: &Search<'_>) -> bool {
     let mut edges =
         search.root().into_iter().flat_map(|root| root.edges()).filter(|edge| search.may_play(edge)).peekable();
@@ -260,7 +264,7 @@ pub fn has_answer(search: &Search<'_>) -> bool {
     }
 }
 
-/// The visits of each of the root's moves. One that may not be searched is one without visits.
+/// Writes the visits of each of the root's moves to `visits`. A move that may not be searched gets 0.
 fn visits_of_moves(search: &Search<'_>, visits: &mut Vec<u32>) {
     let edges = search.root().into_iter().flat_map(|root| root.edges());
     visits.clear();
@@ -312,7 +316,7 @@ mod tests {
         let hit = begun + minute;
         time.start_if_due(&mut manager, Some(hit), 0, &Counts::ZERO);
         assert!(time.due() > Some(hit) && time.due() < Some(hit + minute));
-        // One that is not pondered began with `go`, whatever a GUI says later.
+        // The clock of a move that is not pondered began with `go`, whatever a GUI says later.
         let go = Go { ponder: false, ..go };
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, begun);
         time.start_if_due(&mut manager, Some(hit), 0, &Counts::ZERO);
@@ -337,7 +341,7 @@ mod tests {
         assert_eq!(time.nps_behind_pondering(&counts(300), 100.0), None);
     }
 
-    /// The first playout is free, and so a second one is not, however soon.
+    /// The first playout is free, so a second one is not, however soon it is asked for.
     #[test]
     fn playouts_are_due_by_their_speed() {
         let mut settings = Typed::default().meaning().unwrap().settings;
@@ -348,7 +352,7 @@ mod tests {
         };
         assert_eq!(due(&settings, now, 1_000_000), u64::MAX, "no limit");
         settings.nps_limit = 500.0;
-        // As if it began in an hour.
+        // This is as if the search began in an hour.
         assert_eq!([0, 1, 2].map(|playouts| due(&settings, now + hour, playouts)), [1, 0, 0]);
         let Some(begun) = now.checked_sub(hour) else { return }; // the machine has just been started
         assert!((1_800_001..3_600_000).contains(&due(&settings, begun, 0)));
@@ -364,13 +368,13 @@ mod tests {
             time.next_look = looked;
             time.looked(looked);
             assert!(!time.is_look_due(next - 1) && time.is_look_due(next), "{looked}");
-            // Who looks before it is due puts nothing off.
+            // A look before it is due does not put off the next one.
             time.looked(next - 1);
             assert!(time.is_look_due(next), "{looked}");
         }
     }
 
-    /// Playouts that were done before it ran are none of its hour's.
+    /// Playouts that were done before the clock ran do not belong to its hour.
     #[test]
     fn a_time_manager_learns_from_what_the_clock_saw() {
         let settings = Typed::default().meaning().unwrap().settings;
@@ -391,7 +395,8 @@ mod tests {
         }
     }
 
-    /// Of a first move with a minute on the clock, after a search that saw the end so near.
+    /// The time limit of a first move with a minute on the clock, after a search that expected the end in `plies_left`
+    /// plies.
     fn limit(plies_left: Option<f64>, has_moves_left: bool) -> Option<TimeLimit> {
         let settings = Typed::default().meaning().unwrap().settings;
         let clock = Clock { left_ms: 60_000, ..Clock::default() };
@@ -405,10 +410,10 @@ mod tests {
     #[test]
     fn a_network_that_saw_the_end_of_the_game_is_believed_however_near_it_was() {
         let limit = |plies_left| limit(plies_left, true);
-        // That few are less than the least that there may be.
+        // This few plies are less than the smallest number that counts.
         assert_eq!([0.1, 1.9, 2.0, 2.1, 3.0].map(|plies| limit(Some(plies))), [limit(Some(6.0)); 5]);
         assert_ne!(limit(Some(6.0)), limit(None));
-        // Two plies have been played since.
+        // Two plies have been played since that search.
         let settings = Typed::default().meaning().unwrap().settings;
         let clock = Clock { left_ms: 60_000, ..Clock::default() };
         let clock = super::clock(&settings, &Go { clock: Some(clock), ..Go::default() }, &History::startpos());
@@ -423,7 +428,7 @@ mod tests {
         assert_ne!(with(78.0), with(80.0));
     }
 
-    /// Each ply of its tree is one more to the end, as the tree counts.
+    /// Without the head, the tree counts each of its plies as one more to the end.
     #[test]
     fn a_network_without_the_head_says_nothing_of_the_end() {
         assert_eq!(limit(Some(6.0), false), limit(None, true));

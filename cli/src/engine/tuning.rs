@@ -1,4 +1,4 @@
-//! Where a tuning is kept, and what is known of a device.
+//! Where a tuning is kept, and how the tuning of a device is found.
 
 use super::settings::EvaluatorSettings;
 use oncilla_opencl::device::{Device, choose};
@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The cache folder: `--cache-dir`, else the system's own for it; none where there is no home.
+/// The cache folder: `--cache-dir`, else the system's own folder for caches; `None` if there is no home.
 pub fn cache_dir(settings: &EvaluatorSettings) -> Option<PathBuf> {
     let variable = std::env::var_os;
     settings.cache_dir.clone().or_else(|| {
@@ -22,20 +22,21 @@ pub fn cache_dir(settings: &EvaluatorSettings) -> Option<PathBuf> {
     })
 }
 
-/// As the XDG base directory specification says, for which a relative `$XDG_CACHE_HOME` counts as none.
+/// The folder for caches according to the XDG base directory specification, which ignores a relative `$XDG_CACHE_HOME`.
 fn xdg_cache(cache: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let cache = cache.map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || home.filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".cache"));
     cache.or_else(home).map(|folder| folder.join("oncilla"))
 }
 
-/// Under what Windows keeps of a user's on this machine alone.
+/// The folder for caches in the one in which Windows keeps a user's data for this machine alone.
 fn local_cache(local: Option<OsString>) -> Option<PathBuf> {
     let local = local.map(PathBuf::from).filter(|path| path.is_absolute());
     local.map(|folder| folder.join("oncilla").join("cache"))
 }
 
-/// What `oncilla tune` has found for this graph on this device, and a line for a person where its file is of no use.
+/// The tuning that `oncilla tune` has found for this graph on this device, and a line for a person if its file is of no
+/// use.
 pub fn known(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> (Option<Tuning>, Option<String>) {
     let Some(cache) = cache_dir(settings) else { return (None, None) };
     match Record::open(&cache, &Key::new(device, graph, settings.precision)) {
@@ -44,10 +45,11 @@ pub fn known(settings: &EvaluatorSettings, device: &Device, graph: &Graph) -> (O
     }
 }
 
-/// The device as `options` say, but with the settings' precision and what is known of it; and a line for a person.
+/// Opens the device as `options` say, but with the settings' precision and the tuning that is known for it. Also
+/// returns a line for a person.
 ///
 /// # Errors
-/// As [`OpenCl::new`].
+/// The errors of [`OpenCl::new`].
 pub fn open(
     settings: &EvaluatorSettings,
     graph: &Arc<Graph>,

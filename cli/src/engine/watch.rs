@@ -1,4 +1,4 @@
-//! The watchdog: tells how a search stands, and sees when it is over.
+//! The watchdog: reports how a search stands, and sees when it is over.
 
 use super::control::Control;
 use super::crew::Crew;
@@ -10,7 +10,7 @@ use super::tally::Tally;
 use super::timing::{MoveTime, TimeManager, has_answer};
 use std::time::{Duration, Instant};
 
-/// The watchdog looks at the search this often at least.
+/// The watchdog looks at the search at least this often.
 const LOOK_TIME: Duration = Duration::from_millis(1);
 
 /// What the watchdog of one search looks at.
@@ -24,7 +24,7 @@ pub struct Watch<'w, 's, 'm> {
 }
 
 impl Watch<'_, '_, '_> {
-    /// Until the search is over.
+    /// Runs until the search is over.
     pub fn run(mut self, time: &mut MoveTime, snapshot: &mut Snapshot, observer: &mut dyn Observer) {
         loop {
             let ponder_hit = self.control.ponder_hit_at();
@@ -34,7 +34,7 @@ impl Watch<'_, '_, '_> {
             let told = self.control.should_stop();
             let over = time.is_over(self.manager, &search, &counts);
             time.looked(counts.playouts);
-            // Of a move that is pondered the number of visits counts already; the clock does not run yet.
+            // For a move that is pondered, the limit of visits counts already, but the clock does not run yet.
             let has_answer = has_answer(&search);
             let reached = (over && has_answer) || time.nodes_wanted(&search, &counts) == 0;
             let halted = self.shared.is_halted();
@@ -60,7 +60,8 @@ impl Watch<'_, '_, '_> {
             if time.may_judge(counts.playouts) && time.is_pointless(&search, self.go) {
                 self.shared.halt(None);
             }
-            // A client that doesn't read holds up whoever tells it, and is not to hold up those who want to make room.
+            // A client that doesn't read blocks the thread that reports to it; that must not block threads that want to
+            // fold the tree.
             drop(search);
             news.iter().for_each(|info| observer.info(info));
         }

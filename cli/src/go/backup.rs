@@ -1,9 +1,9 @@
-//! After each playout: what the positions of its line come to, from the leaf to the root.
+//! After each playout: updates the averages of the positions of its line, from the leaf to the root.
 //!
-//! The core gives each visit of a node the same weight there that it has at the node's parents. As KataGo has it a
-//! visit that counts less at one node counts less at all above, and what the network said of a position is corrected by
-//! what was found out below others (`bias.rs`), while the position's own choice among moves that nobody has visited
-//! goes by what was said. So the values of edges are reckoned here, from notes.
+//! The core gives each visit of a node the same weight at that node that it has at the node's parents. As in KataGo, a
+//! visit that counts less at one node counts less at all nodes above, and what the network said of a position is
+//! corrected by what was found out below others (`bias.rs`), while the position's own choice among moves without a
+//! visit goes by what the network said. So the values of edges are computed here, from notes.
 
 use super::notes::{At, Passed};
 use super::search::Search;
@@ -17,19 +17,19 @@ use oncilla_go::Move as GoMove;
 /// The moves of a node that were visited.
 pub(super) struct AllVisited<'s, 'm> {
     pub(super) moves: Vec<Visited<'s, 'm>>,
-    /// What their weights sum to. Where nothing is pruned that is what the visits count, to the last digit, which the
-    /// weights' own sum, that of rounded numbers, is not.
+    /// The sum of the moves' weights. If nothing is pruned it is exactly what the visits count; adding up the weights,
+    /// which are rounded, would not give that.
     pub(super) weight: f64,
 }
 
 /// A move that was visited.
 pub(super) struct Visited<'s, 'm> {
     pub(super) edge: EdgeView<'s, Tree<'m>>,
-    /// The position behind it.
+    /// The position after the move.
     pub(super) next: At,
-    /// What its visits count in the position's means.
+    /// What the move's visits count in the position's means.
     pub(super) weight: f64,
-    /// What they count before that is known.
+    /// What they count before that weighing.
     all: f64,
 }
 
@@ -54,12 +54,12 @@ impl<'m> Search<'m> {
         AllVisited { moves, weight }
     }
 
-    /// 1 where White is to move, −1 where Black is.
+    /// 1 if White is to move, −1 if Black is.
     pub(super) fn sign(&self, at: At) -> f64 {
         if self.notes.get(at).white_to_move { 1.0 } else { -1.0 }
     }
 
-    /// A playout came back along this line.
+    /// Updates edges and notes after a playout that came back along this line.
     pub(super) fn back_up(&mut self, line: &[Move]) {
         let mut way = Vec::with_capacity(line.len());
         let mut here = self.tree().zip(self.notes.root().map(|(at, _)| at)).map(|(node, at)| (node, at, true));
@@ -69,27 +69,26 @@ impl<'m> Search<'m> {
             let edge = node.visited().find(|edge| edge.mv == Some(mv));
             here = edge.and_then(|edge| Some((edge.child()?, self.notes.next(at, mv)?.0, !lacks_visits(&edge))));
         }
-        // What was found at the end of the line, or that nothing new was, its note says already.
+        // The note of the position at the end of the line says already what was found there, or that nothing new was.
         for (node, at, mv, is_whole) in way.into_iter().rev() {
             self.tell_edge(node, at, mv);
-            // What was folded has its means of before.
+            // A folded node keeps its earlier means.
             if is_whole {
                 self.sum_up(node, at);
             }
         }
     }
 
-    /// The edge of a move hears what the position behind it passes on; at the root with what the move is worth beside
-    /// that.
+    /// Tells the edge of a move what the position behind it passes on; at the root with the bonus of the move.
     pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
-        // The bonus depends on what the network expects there: with the mean of all visits, everything would have to be
-        // summed up again after each visit.
+        // The bonus depends on what the network expects there: if it depended on the mean of all visits, everything
+        // would have to be summed up again after each visit.
         let bonus = if at == 0 { self.about.bonus(GoMove(mv.0), &note.outlook) } else { 0.0 };
         self.core.revalue_edge(node, mv, self.about.value_of(note.passed.moved_by(bonus), note.white_to_move));
     }
 
-    /// What the visits of a position come to.
+    /// Sums up the visits of a position in its note.
     pub(super) fn sum_up(&mut self, node: Key, at: At) {
         let view = self.core.node(node);
         let (mut count, mut before) = (0, 0.0);

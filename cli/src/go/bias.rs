@@ -3,7 +3,7 @@
 //! searched yet (KataGo's `subtreeValueBiasFactor`; "Subtree value bias correction" in its `docs/KataGoMethods.md`).
 //!
 //! Each position belongs to the [`Pattern`] of the move that led to it. The bias of a pattern is the mean difference
-//! between what the visits below its positions come to and what the network said of them, each of which counts as a
+//! between the average of the visits below its positions and what the network said of them; each position counts as a
 //! power of its visits.
 
 use super::Game;
@@ -14,11 +14,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// How much is corrected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
-    /// `subtreeValueBiasFactor`: the part of the bias that is added. 0: nothing is corrected.
+    /// `subtreeValueBiasFactor`: the part of the bias that is added; 0 means that nothing is corrected.
     pub factor: f64,
     /// `subtreeValueBiasWeightExponent`: the power of the visits below a position that it counts as.
     pub exponent: f64,
-    /// `subtreeValueBiasFreeProp`: the part of what a position has told that goes with it.
+    /// `subtreeValueBiasFreeProp`: the part of what a position has told that is taken back when the position is
+    /// forgotten.
     pub free: f64,
 }
 
@@ -29,20 +30,20 @@ impl Correction {
     }
 }
 
-/// Points to each side of a move that belong to its surroundings.
+/// The surroundings of a move reach this many points to each side.
 const RADIUS: i16 = 2;
 /// How many things a point of the surroundings can be: off the board, empty, or a stone of either colour, in atari or
 /// not.
 const KINDS: u128 = 6;
 
-/// A move, the one that it answers, and what is around it before it is made.
+/// A move, the move that it answers, and the surroundings before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
     color: Color,
     answered: GoMove,
     mv: GoMove,
     ko: Option<GoMove>,
-    /// A digit for each point, to the base of [`KINDS`].
+    /// One digit for each point of the surroundings, to the base [`KINDS`].
     around: u128,
 }
 
@@ -79,13 +80,14 @@ pub type Place = u32;
 /// What a position has added to its pattern, and may take back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Told {
-    /// Utility for White that the visits below it come to, more than the network said, times the weight.
+    /// How much larger the average utility for White of the visits below the position is than what the network said,
+    /// times the weight.
     pub more: f32,
-    /// What it counts as.
+    /// The weight with which the position counts.
     pub weight: f32,
 }
 
-/// What all positions of a pattern have told.
+/// The sums of what all positions of a pattern have told.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     more: f64,
@@ -95,7 +97,7 @@ struct Sums {
 /// The biases of all patterns that a search has met.
 #[derive(Debug, Default)]
 pub struct Biases {
-    /// By a hash of each pattern: of a million patterns two have the same hash in one of forty million searches.
+    /// Places by a hash of each pattern: of a million patterns two have the same hash in one of forty million searches.
     places: HashMap<u64, Place>,
     sums: Vec<Sums>,
 }
@@ -104,9 +106,9 @@ pub struct Biases {
 const LEAST_WEIGHT: f64 = 0.001;
 
 impl Biases {
-    /// The place of a pattern, which is a new one where nobody has met it.
+    /// The place of a pattern; a new one if no position had this pattern before.
     pub fn place(&mut self, pattern: &Pattern) -> Place {
-        // Not the map's own hasher, which is another one in each run.
+        // This is not the map's own hasher, which differs in each run.
         let mut hasher = DefaultHasher::new();
         pattern.hash(&mut hasher);
         *self.places.entry(hasher.finish()).or_insert_with(|| {
@@ -115,13 +117,13 @@ impl Biases {
         })
     }
 
-    /// The mean of what positions have told of a pattern.
+    /// The mean of what the positions of a pattern have told.
     pub fn mean(&self, place: Place) -> f64 {
         let sums = self.sums.get(place as usize).copied().unwrap_or_default();
         if sums.weight > LEAST_WEIGHT { sums.more / sums.weight } else { 0.0 }
     }
 
-    /// A position tells something else than before.
+    /// Replaces what a position has told before by what it tells now.
     pub fn tell(&mut self, place: Place, before: Told, now: Told) {
         if let Some(sums) = self.sums.get_mut(place as usize) {
             sums.more += f64::from(now.more) - f64::from(before.more);
@@ -129,7 +131,7 @@ impl Biases {
         }
     }
 
-    /// A position is forgotten: a part of what it has told goes with it.
+    /// Takes back a part of what a position has told, because the position is forgotten.
     pub fn take_back(&mut self, (place, told): (Place, Told), part: f64) {
         let left = 1.0 - part as f32;
         self.tell(place, told, Told { more: left * told.more, weight: left * told.weight });
@@ -144,7 +146,7 @@ impl Biases {
         moved
     }
 
-    /// Bytes that they take at most.
+    /// The most bytes that the biases take.
     pub fn bytes(&self) -> usize {
         super::notes::bytes_of_map(&self.places) + 2 * self.sums.len() * size_of::<Sums>()
     }

@@ -1,6 +1,6 @@
-//! What runs a network on boards of each size, made when it is first asked for.
+//! A network on boards of each size; each is made when the size is first asked for.
 //!
-//! A search holds what runs its board, and nothing that is held is dropped. Of the others, the most recently used ones
+//! A search holds the one for its board, and none that is held is dropped. Of the others, the most recently used ones
 //! stay.
 
 use crate::engine::{Facts, Service};
@@ -10,7 +10,7 @@ use oncilla_opencl::graph::{Graph, Role};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Sizes that stay ready, where no more are in use. Each has the network's weights for itself.
+/// The number of sizes that stay ready, if no more are in use. Each has its own copy of the network's weights.
 const SIZES: usize = 4;
 
 /// A network on boards of one size.
@@ -20,7 +20,7 @@ pub struct OnBoard {
     pub heads: Heads,
 }
 
-/// Numbers of one row in each output.
+/// How many numbers a row has in each output.
 #[derive(Clone, Copy)]
 pub struct Heads {
     pub policy: usize,
@@ -53,29 +53,29 @@ impl OnBoard {
         Ok((Self { size, service, heads }, notes))
     }
 
-    /// About it.
+    /// The facts about what runs it.
     pub fn facts(&self) -> Facts {
         self.service.facts()
     }
 }
 
-/// One network on boards of all sizes that were asked for.
+/// One network, on boards of all sizes that were asked for.
 #[derive(Default)]
 pub struct Boards(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Last used last.
+    /// The slots by their last use, the latest last.
     slots: Vec<Arc<Slot>>,
-    /// What was known of those that were let go.
+    /// The last facts about those that were dropped.
     gone: HashMap<Size, Facts>,
     batches_of_gone: u64,
 }
 
-/// The place of a size.
+/// The slot of a size.
 struct Slot {
     size: Size,
-    /// Held by who makes it: others who need it would make the same.
+    /// Locked by the thread that makes it: other threads that need it would make the same.
     making: Mutex<()>,
     made: OnceLock<Arc<OnBoard>>,
 }
@@ -86,18 +86,19 @@ impl Boards {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What runs boards of this size; `make` makes it if there is none. Meanwhile nobody waits who needs another size.
+    /// The network on boards of this size; `make` makes it if there is none. Threads that need another size do not wait
+    /// meanwhile.
     ///
     /// # Errors
-    /// That of `make`. Who asks the next time tries again.
+    /// The error of `make`. The next call tries again.
     pub fn on(
         &self,
         size: Size,
         make: impl FnOnce() -> Result<(OnBoard, Vec<String>), String>,
     ) -> Result<(Arc<OnBoard>, Vec<String>), String> {
         let (slot, let_go) = self.lock().slot(size);
-        // The memory of what was dropped is free before more is asked for, and its threads end while nobody waits for
-        // the lock.
+        // Dropped here, so that its memory is free before more is asked for, and its threads end while the lock is
+        // free.
         drop(let_go);
         let _making = slot.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = slot.made.get() {
@@ -107,7 +108,7 @@ impl Boards {
         Ok((Arc::clone(slot.made.get_or_init(|| Arc::new(made))), notes))
     }
 
-    /// About what runs boards of this size, or did.
+    /// The facts about the network on boards of this size, also if it was dropped.
     pub fn facts(&self, size: Size) -> Option<Facts> {
         let state = self.lock();
         let made = state.slots.iter().find(|slot| slot.size == size).and_then(|slot| slot.made.get());
@@ -123,7 +124,7 @@ impl Boards {
 }
 
 impl State {
-    /// The place of a size, and what has to go for it.
+    /// The slot of a size, and those that have to be dropped for it.
     fn slot(&mut self, size: Size) -> (Arc<Slot>, Vec<Arc<Slot>>) {
         let slot = match self.slots.iter().position(|slot| slot.size == size) {
             Some(at) => self.slots.remove(at),
@@ -134,7 +135,7 @@ impl State {
         (slot, let_go)
     }
 
-    /// Takes out those that nobody uses, the oldest first, until there is a place for one more.
+    /// Takes out slots that are not in use, the oldest first, until there is room for one more.
     fn let_go(&mut self) -> Vec<Arc<Slot>> {
         let idle = self.slots.iter().filter(|slot| slot.is_idle()).count();
         let mut too_many = idle.saturating_sub(SIZES - 1);
@@ -153,7 +154,8 @@ impl State {
 }
 
 impl Slot {
-    /// Whether nobody makes it or holds what was made. Under the state's lock that does not change from yes to no.
+    /// Whether no thread makes it or holds what was made. Under the state's lock this does not change from true to
+    /// false.
     fn is_idle(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1 && self.made.get().is_none_or(|made| Arc::strong_count(made) == 1)
     }

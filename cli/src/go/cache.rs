@@ -1,4 +1,4 @@
-//! Evaluations by the planes that they were made of.
+//! A cache of evaluations, by a key of the planes that they were made from.
 
 use super::Evaluation;
 use crate::engine::CacheCounts;
@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Keeps evaluations in two generations: where the young one has half of the room, the old one goes, and what is found
-/// in the old one is young again. So what is used stays, and no list of uses is kept.
+/// Keeps evaluations in two generations. If the young generation takes half of the room, the old one is dropped and the
+/// young one becomes old; an evaluation that is found in the old one becomes young again. So evaluations that are used
+/// stay, without a list of their uses.
 pub struct Cache {
     most_bytes: u64,
     state: Mutex<State>,
@@ -26,7 +27,7 @@ struct Generation {
     known: HashMap<u64, Arc<Evaluation>>,
 }
 
-/// Bytes that one takes, its place in the map included.
+/// Bytes that an evaluation takes, including its place in the map.
 fn bytes(evaluation: &Evaluation) -> u64 {
     let numbers = evaluation.policy.capacity() + evaluation.ownership.capacity();
     (size_of::<Evaluation>() + numbers * size_of::<f32>() + 4 * size_of::<(u64, Arc<Evaluation>)>()) as u64
@@ -60,7 +61,7 @@ impl Cache {
         found
     }
 
-    /// Keeps what was found out.
+    /// Keeps an evaluation.
     pub fn put(&self, key: u64, evaluation: &Arc<Evaluation>) {
         if self.most_bytes == 0 {
             return;
@@ -68,13 +69,13 @@ impl Cache {
         self.lock().admit(key, evaluation, self.most_bytes);
     }
 
-    /// Forgets all.
+    /// Forgets all evaluations.
     pub fn clear(&self) {
         let mut state = self.lock();
         (state.young, state.old) = Default::default();
     }
 
-    /// What it did and holds.
+    /// What the cache did and what it holds.
     pub fn counts(&self) -> CacheCounts {
         let state = self.lock();
         CacheCounts {
@@ -86,7 +87,7 @@ impl Cache {
 }
 
 impl State {
-    /// Makes one young, in a new generation where the one that there is has half of the room.
+    /// Makes an evaluation young, in a new generation if the young one takes half of the room.
     fn admit(&mut self, key: u64, evaluation: &Arc<Evaluation>, most_bytes: u64) {
         if self.young.bytes + bytes(evaluation) > most_bytes / 2 {
             let young = mem::take(&mut self.young);
@@ -127,7 +128,7 @@ mod tests {
     }
 
     quickcheck! {
-        /// Whatever is asked and told: answers are what was told last, no more is held than there is room for, and the
+        /// Whatever is asked and told, answers are what was told last, no more is held than there is room for, and the
         /// sums are right.
         fn it_tells_what_it_was_told(steps: Vec<(bool, u8)>, room: u8) -> bool {
             let each = bytes(&evaluation(0.0));

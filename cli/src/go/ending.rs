@@ -1,32 +1,32 @@
-//! What the root has beside values where a game comes to its end, as in KataGo, so that it is ended as people end one:
-//! nobody plays where everything is settled (`rootEndingBonusPoints`, `rootPruneUselessMoves`), and nobody passes
-//! before the last points that are nobody's are filled (`fillDameBeforePass`).
+//! How moves of the root count besides their values when the game comes to its end, as in KataGo, so that games end as
+//! people end them: without moves where everything is settled (`rootEndingBonusPoints`, `rootPruneUselessMoves`), and
+//! without a pass before the last neutral points are filled (`fillDameBeforePass`).
 
 use super::notes::Averages;
 use super::{Evaluation, Game};
 use oncilla_go::area::{Area, pass_alive};
 use oncilla_go::{Board, Button, Color, Move, PointSet, Scoring};
 
-/// From this much ownership on, a point almost surely belongs to somebody.
+/// From this ownership on, a point almost surely belongs to that side.
 const SURE: f32 = 0.95;
 
-/// What a pass costs of the bonus: a little, so that a point that is nobody's is filled first.
+/// The part of the bonus that a pass costs: a little, so that a neutral point is filled first.
 const OF_PASS: f32 = 2.0 / 3.0;
 
-/// The same where a pass takes the button.
+/// The part of the bonus that a pass costs if it takes the button.
 const OF_BUTTON: f32 = 0.5;
 
-/// As many passes in a row, every other move, show that a player wants no more.
+/// This many passes of a player in a row show that it wants no more.
 const PASSES: usize = 4;
 
-/// What a move may be worse by than a pass that is left for it, in utility and in points.
+/// How much worse than a pass a move may be, in utility and in points, for the pass to wait for it.
 const WORSE: [f64; 2] = [0.1, 0.5];
 
-/// With more visits than that a move is known, however many a pass has.
+/// A move with more visits than this is known, however many a pass has.
 const KNOWN: u32 = 500;
 
-/// Points that each move of the root costs the side to move beside what it does, by [`Move::index`], where settled ones
-/// cost `bonus`.
+/// Points that each move of the root costs the side to move besides its effect, by [`Move::index`]; settled points cost
+/// `bonus`.
 pub(super) fn costs(root: &Game, raw: &Evaluation, bonus: f32) -> Vec<f32> {
     let (board, side, pass) = (root.board(), root.side_to_move(), root.size().pass());
     let mut costs = vec![0.0; root.size().area() + 1];
@@ -39,7 +39,7 @@ pub(super) fn costs(root: &Game, raw: &Evaluation, bonus: f32) -> Vec<f32> {
         (true, Button::Available) => OF_BUTTON * bonus,
         (true, Button::None | Button::Taken(_)) => 0.0,
     };
-    // A threat may be worth more than the point that it is played on.
+    // While there is a ko, a threat may be worth more than the point on which it is played.
     if board.ko().is_some() {
         return costs;
     }
@@ -58,12 +58,12 @@ pub(super) fn costs(root: &Game, raw: &Evaluation, bonus: f32) -> Vec<f32> {
     costs
 }
 
-/// Whether a stone there takes others off the board.
+/// Whether a stone of `side` at this point captures stones.
 fn captures(board: &Board, side: Color, point: Move) -> bool {
     board.neighbours(point).any(|beside| board.stone(beside) == Some(!side) && board.liberties(beside) == 1)
 }
 
-/// Whether a stone there joins a chain of that side that is not alive by itself with another one.
+/// Whether a stone of `side` at this point joins a chain of that side that is not alive by itself with another chain.
 fn connects(board: &Board, side: Color, point: Move, safe: &Area) -> bool {
     if board.stone(point).is_some() || safe.of(side).contains(point) {
         return false;
@@ -73,8 +73,8 @@ fn connects(board: &Board, side: Color, point: Move, safe: &Area) -> bool {
     own().find(|&beside| safe.owner(beside).is_none()).is_some_and(is_apart)
 }
 
-/// Where the root's side has nothing to do but to fill up what is settled, for its opponent has passed again and again:
-/// those points.
+/// The points that are settled, if the root's side has nothing to do but to fill them, because its opponent has passed
+/// again and again; else no points.
 pub(super) fn useless(root: &Game) -> PointSet {
     let opponent = !root.side_to_move();
     let passed = |&(color, mv): &(Color, Move)| color == opponent && mv == root.size().pass();
@@ -92,14 +92,14 @@ pub struct Searched<'a> {
     pub mv: Move,
     /// Visits that came by the root.
     pub visits: u32,
-    /// What they count.
+    /// The weight of these visits.
     pub weight: f64,
-    /// Its means.
+    /// The averages of the visits.
     pub averages: &'a Averages,
 }
 
-/// Whether a pass is to wait, because some move is about as good that is not one into what is the opponent's. Where
-/// area is counted a player gets points for it anyway.
+/// Whether a pass is to wait, because some move is about as good that is not one into the opponent's area. Under area
+/// scoring a player gets points for such moves anyway.
 pub fn pass_can_wait<'a>(root: &Game, raw: &Evaluation, moves: impl Iterator<Item = Searched<'a>> + Clone) -> bool {
     let pass = root.size().pass();
     let Some(passing) = moves.clone().find(|searched| searched.mv == pass && searched.weight > 0.0) else {
@@ -129,10 +129,10 @@ mod tests {
     use super::*;
     use oncilla_go::{Rules, Size};
 
-    /// Both live, and what is between them is nobody's.
+    /// Both sides are alive, and the points between them are neutral.
     const SETTLED: [&str; 5] = [".X.O.", "XX.OO", ".X.O.", "XX.OO", ".X.O."];
 
-    /// Black to move on these rows, from the top.
+    /// A position with Black to move, given as rows from the top.
     fn game(rows: [&str; 5], rules: &str) -> Game {
         let size = Size::new(5, 5).expect("a size");
         let stone = |(point, sign)| {
@@ -143,7 +143,7 @@ mod tests {
         Game::starting_from(board, Color::Black, Rules::from_name(rules).expect("rules"))
     }
 
-    /// Each row's points are Black's to this part.
+    /// An evaluation in which Black owns each row's points to this degree.
     fn owned(row: [f32; 5]) -> Evaluation {
         Evaluation {
             policy: vec![1.0 / 26.0; 26],
@@ -163,7 +163,7 @@ mod tests {
         game.size().parse(text).expect("a move")
     }
 
-    /// In hundredths of a point.
+    /// The cost of a move in hundredths of a point.
     fn cost(game: &Game, row: [f32; 5], text: &str) -> f32 {
         (100.0 * costs(game, &owned(row), 0.5)[at(game, text).index()]).round()
     }
@@ -185,7 +185,7 @@ mod tests {
         let rows = [".....", ".....", "O...X", ".....", ".X.X."];
         let (chinese, japanese) = (game(rows, "chinese"), game(rows, "japanese"));
         assert_eq!([&chinese, &japanese].map(|game| cost(game, [-0.99; 5], "B4")), [40.0; 2]);
-        // It takes the stone in the corner.
+        // The move takes the stone in the corner.
         let taken = ["O....", ".....", ".....", ".....", "....."];
         let beside = ["OX...", ".....", ".....", ".....", "....."];
         assert_eq!([taken, beside].map(|rows| cost(&game(rows, "chinese"), [-0.99; 5], "A4")), [40.0, 0.0]);
@@ -211,7 +211,7 @@ mod tests {
             let points: Vec<String> =
                 useless(&game).iter().map(|point| game.size().format(point).to_string()).collect();
             match count {
-                // Alive with D2, after six passes.
+                // Black is alive with D2, after six passes.
                 6 => assert_eq!(points, ["A2", "B2", "C2", "D2", "A1", "B1", "C1", "D1"]),
                 _ => assert!(points.is_empty(), "{points:?}"),
             }
@@ -235,7 +235,7 @@ mod tests {
             let other = Searched { mv: at(game, text), visits, weight, averages: &other };
             pass_can_wait(game, &raw, [passing, other].into_iter())
         };
-        // Black's values are White's turned round.
+        // The test turns White's values round for Black.
         let as_good = Averages { utility: 0.39, score: -4.6, lead: -4.6, ..pass };
         assert!(waits(&territory, "C3", 11.0, 11, as_good));
         assert!(!waits(&territory, "C3", 9.0, 9, as_good), "not known well enough");

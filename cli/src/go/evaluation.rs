@@ -33,7 +33,7 @@ pub struct Evaluation {
     pub loss: f32,
     /// Probability of a game without a result. 0 if the rules do not have such games.
     pub no_result: f32,
-    /// Expected score where the network plays against itself (KataGo's `scoreSelfplay`).
+    /// Expected score if the network plays against itself (KataGo's `scoreSelfplay`).
     pub score_mean: f32,
     /// Standard deviation of the score.
     pub score_stdev: f32,
@@ -43,7 +43,7 @@ pub struct Evaluation {
     pub variance_time: f32,
     /// How far win − loss will move in the near future, and how far the score: `None` before version 9.
     pub errors: Option<[f32; 2]>,
-    /// Whose each point will be: 1 the side to move's, −1 the opponent's.
+    /// Who will own each point: from 1 for the side to move to −1 for the opponent.
     pub ownership: Vec<f32>,
 }
 
@@ -141,7 +141,7 @@ impl Evaluation {
     }
 }
 
-/// Win, loss and no result, the last where the rules know it.
+/// Probabilities of win, loss and no result; the last is 0 if the rules do not have it.
 fn results(logits: &[f32], game: &Game) -> [f32; 3] {
     let rules = game.rules();
     let has_none = rules.ko != KoRule::Simple && rules.scoring != Scoring::Territory;
@@ -174,7 +174,7 @@ fn policy(row: Row<'_>, game: &Game, rules: &PolicyRules) -> Vec<f32> {
     policy
 }
 
-/// Leaves a pass, the last move, `most` of the whole.
+/// Bounds the pass, which is the last move, to the part `most` of the sum.
 fn bound_pass(policy: &mut [f32], most: f32) {
     let Some((pass, others)) = policy.split_last_mut() else { return };
     let others: f32 = others.iter().sum();

@@ -35,22 +35,22 @@ pub struct Evaluator {
 /// How a position is to be looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Question {
-    /// What the network sees beside the position.
+    /// What the network is shown besides the position.
     pub planes: planes::Options,
-    /// How the board is turned for it.
+    /// How the board is turned for the network.
     pub symmetry: Symmetry,
     /// How its policy is read.
     pub policy: PolicyRules,
-    /// Whose play a network for human play is to imitate; others are not told.
+    /// Whose play a network for human play shall imitate; other networks are not told.
     pub profile: Option<Profile>,
 }
 
-/// Why a network for human play says nothing.
+/// The error if a network for human play has no profile.
 pub const NO_PROFILE: &str =
     "humanSLProfile: expected a profile, such as rank_5k, for this network is one for human play, got none";
 
-/// Positions of one size on their way through the network, and then their evaluations. Its buffers grow with the first
-/// batches and are kept, and what runs them is held: it is there for the next ones, too.
+/// Positions of one board size on their way through the network, and later their evaluations. The buffers grow with the
+/// first batches and are kept; so is the service that runs the batch, for the next batches.
 #[derive(Default)]
 pub struct Batch {
     size: Option<Size>,
@@ -68,7 +68,8 @@ struct Waiting {
 }
 
 impl Evaluator {
-    /// An evaluator for a network that has been read. What runs it is made when the first position of a size comes.
+    /// An evaluator for a network that has been read. The service for a board size is made when its first position
+    /// comes.
     pub fn new(model: Model, settings: EvaluatorSettings, cache_bytes: usize) -> Self {
         Self {
             model,
@@ -85,21 +86,21 @@ impl Evaluator {
         &self.model
     }
 
-    /// What it was made from.
+    /// The settings that the evaluator was made from.
     pub fn settings(&self) -> &EvaluatorSettings {
         &self.settings
     }
 
-    /// Makes ready what runs the network on boards of this size, with lines for a person where that is new.
+    /// Makes what runs the network on boards of this size; returns lines for a person if that is new.
     ///
     /// # Errors
-    /// In one line: a network that graphs can't express, or no device.
+    /// One line: a network that graphs can't express, or no device.
     pub fn prepare(&self, size: Size) -> Result<Vec<String>, String> {
         self.on(size).map(|(_, notes)| notes)
     }
 
-    /// What runs the network on boards of this size, with lines for a person where it is new. It stays ready while it
-    /// is held.
+    /// What runs the network on boards of this size, with lines for a person if it is new. It stays ready while it is
+    /// held.
     ///
     /// # Errors
     /// Like [`Evaluator::prepare`].
@@ -114,12 +115,12 @@ impl Evaluator {
         self.boards.on(size, make).expect("a graph").0
     }
 
-    /// About what runs it on boards of this size, once that has been made.
+    /// The facts about what runs the network on boards of this size, once that has been made.
     pub fn facts(&self, size: Size) -> Option<Facts> {
         self.boards.facts(size)
     }
 
-    /// What it did so far.
+    /// What the evaluator has done so far.
     pub fn counts(&self) -> EvaluatorCounts {
         EvaluatorCounts {
             evaluations: self.evaluations.load(Ordering::Relaxed),
@@ -128,7 +129,7 @@ impl Evaluator {
         }
     }
 
-    /// What its cache did and holds.
+    /// What the cache did and what it holds.
     pub fn cache_counts(&self) -> CacheCounts {
         self.cache.counts()
     }
@@ -143,8 +144,8 @@ impl Evaluator {
         self.cache.clear();
     }
 
-    /// As this network is asked: as in KataGo one for human play has no use for an optimistic policy, and no other one
-    /// for a profile.
+    /// The question in the form for this network: as in KataGo, a network for human play gets no optimistic policy, and
+    /// no other network gets a profile.
     fn understood(&self, question: &Question) -> Question {
         let mut asked = *question;
         asked.planes.areas_with_suicide = self.model.suicide_in_pass_alive;
@@ -155,13 +156,13 @@ impl Evaluator {
         asked
     }
 
-    /// What it reads beside a position. Where nobody says whose play is wanted, the batch is not run.
+    /// The numbers that the network reads besides a position. If the profile is missing, the batch is not run.
     fn metadata(&self, game: &Game, question: &Question) -> Option<[f32; METADATA]> {
         let of = |profile: Profile| profile.metadata(game.side_to_move(), game.size().area());
         self.model.encodes_metadata().then(|| question.profile.map_or([0.0; METADATA], of))
     }
 
-    /// What the cache knows of the last position of a game. Else the position comes into the batch.
+    /// What the cache knows of the last position of a game. If it knows nothing, the position is appended to the batch.
     ///
     /// # Panics
     /// If the batch has positions of another size.
@@ -178,11 +179,11 @@ impl Evaluator {
         known
     }
 
-    /// Evaluates the positions of a batch, in their order, and empties it. Besides there are lines for a person.
+    /// Evaluates the positions of a batch, in their order, and empties it. Also returns lines for a person.
     ///
     /// # Errors
-    /// In one line: a backend that can't be made, or that fails; a network's output that is not a finite number; or a
-    /// network for human play without a profile.
+    /// One line: a backend that can't be made, or that fails; a network's output that is not finite; or a network for
+    /// human play without a profile.
     pub fn run(&self, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
         let Some(size) = batch.size.take() else { return Ok((Vec::new(), Vec::new())) };
         let ran = self.run_on(size, batch);
@@ -237,7 +238,7 @@ impl Evaluator {
         Evaluation::new(row_of_outputs, &facts, &row.game, &row.question.policy)
     }
 
-    /// What the network says of one position.
+    /// The network's evaluation of one position.
     ///
     /// # Errors
     /// Like [`Evaluator::run`].
@@ -265,7 +266,7 @@ impl Evaluator {
 }
 
 impl Batch {
-    /// Sets the time beyond which a device that takes unusually long is not waited for.
+    /// Sets the time from which on a device that takes unusually long is not waited for.
     pub fn leave_at(&mut self, time: Option<Instant>) {
         let unless = |time| Request::unless(Box::new(move || time <= Instant::now()));
         self.request = Arc::new(time.map_or_else(Request::default, unless));
@@ -284,7 +285,7 @@ impl Batch {
     }
 }
 
-/// A number for all that an evaluation depends on: which moves are legal follows from the planes.
+/// A hash of all that an evaluation depends on: which moves are legal follows from the planes.
 fn key(planes: &Planes, question: &Question) -> u64 {
     let mut hasher = DefaultHasher::new();
     (planes.size(), question.symmetry, planes.spatial(), question.profile).hash(&mut hasher);
@@ -294,7 +295,7 @@ fn key(planes: &Planes, question: &Question) -> u64 {
     hasher.finish()
 }
 
-/// Planes that the network has made of a board that was turned.
+/// The network's planes for a board that was turned, turned back.
 fn turned_back(planes: &[f32], size: Size, symmetry: Symmetry) -> Vec<f32> {
     let back = |plane: &[f32], mv: Move| plane[symmetry.apply(size, mv).index()];
     planes.chunks_exact(size.area()).flat_map(|plane| size.points().map(move |mv| back(plane, mv))).collect()

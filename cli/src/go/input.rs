@@ -3,8 +3,8 @@
 use oncilla_go::Symmetry;
 use oncilla_go::planes::{GLOBAL, Planes, SPATIAL};
 
-/// Adds the row of a position that is seen through a symmetry, with the metadata that a network for human play reads
-/// behind it.
+/// Appends the row of a position that is seen through a symmetry, followed by the metadata that a network for human
+/// play reads.
 pub fn add(planes: &Planes, symmetry: Symmetry, metadata: &[f32], input: &mut Vec<f32>) {
     let start = input.len();
     let spatial = SPATIAL * planes.size().area();

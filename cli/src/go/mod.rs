@@ -1,8 +1,8 @@
-//! Go: KataGo's networks, a search over them, and what comes of it.
+//! Go: KataGo's networks, a search with them, and its results.
 //!
-//! [`Evaluator`] runs a network on boards of any size, and [`Search`] searches a position with it and sums up what a
-//! search knows. The game itself is `oncilla_go`; the search is the core's, with the utility of a result and a score
-//! that KataGo has ([`utility`]).
+//! [`Evaluator`] runs a network on boards of any size, and [`Search`] searches a position with it and sums up what it
+//! found. The game itself is `oncilla_go`; the search is the core's, with KataGo's utility of a result and a score
+//! ([`utility`]).
 
 mod backup;
 pub mod bias;

@@ -1,7 +1,8 @@
 //! What a search knows of each position besides its tree: the parts of a value for which the tree has no place.
 //!
-//! The tree is told one number for each position, its utility. Score, lead and ownership stand here, a note for each
-//! position, all of them seen by White. They are found by the moves that lead to them, as the tree's nodes are.
+//! The tree is told one number for each position, its utility. Score, lead and ownership are kept here, in a note for
+//! each position, from White's view. Notes are found by the moves that lead to their positions, as the tree's nodes
+//! are.
 
 use super::Evaluation;
 use super::bias::{Biases, Correction, Pattern, Place, Told};
@@ -10,40 +11,40 @@ use hashbrown::{HashMap, HashSet};
 use oncilla_core::Move;
 use oncilla_go::{Color, Move as GoMove, PointSet, Size};
 
-/// A note's place. The root's is 0.
+/// The index of a note. The root's is 0.
 pub type At = u32;
 
 /// What is known of one position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Note {
-    /// Result and score.
+    /// Expected result and score.
     pub outlook: Outlook,
     /// See [`Evaluation::lead`].
     pub lead: f32,
-    /// What that is worth to White.
+    /// The utility of the outlook for White.
     pub raw_utility: f32,
-    /// The same, corrected by what was found out about positions that came about as this one.
+    /// The utility, corrected by what was found out about positions of the same pattern.
     pub utility: f32,
-    /// What the network's word, or the end of the game, counts: see [`Uncertainty`](super::Uncertainty).
+    /// The weight of the network's evaluation, or of the end of the game: see [`Uncertainty`](super::Uncertainty).
     pub own_weight: f32,
-    /// What it passes on to the positions before it.
+    /// What the position passes on to the positions before it.
     pub passed: Passed,
     /// Whether White is to move.
     pub white_to_move: bool,
     /// The place of its pattern's bias, if it has one, and what the position has added to that.
     pub bias: Option<(Place, Told)>,
-    /// Whose each point will be, from −1 to 1 in steps of 1/32767; empty where nobody asks for it.
+    /// Who will own each point, from −1 to 1 in steps of 1/32767; empty if it is not needed.
     pub ownership: Box<[i16]>,
 }
 
-/// What the visits of a position come to.
+/// The averages of the visits of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passed {
     /// Mean utility for White.
     pub utility: f32,
     /// Mean square of the utility.
     pub square: f32,
-    /// What each visit counts.
+    /// The weight of each visit.
     pub weight: f32,
 }
 
@@ -73,9 +74,9 @@ const STEPS: f32 = 32767.0;
 /// Means of notes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Averages {
-    /// What all visits together count.
+    /// The weight of all visits together.
     pub weight: f64,
-    /// Sum of the squares of what each of them counts.
+    /// The sum of the squares of the weights of the visits.
     pub weight_square: f64,
     /// Mean win − loss.
     pub win_loss: f64,
@@ -94,7 +95,7 @@ pub struct Averages {
 }
 
 impl Note {
-    /// A note of an evaluation, which counts one; `keeps_ownership` says whether that will be asked for.
+    /// A note of an evaluation, with weight 1; `keeps_ownership` says whether its ownership is needed.
     pub fn of(evaluation: &Evaluation, side: Color, utility: impl Fn(&Outlook) -> f64, keeps_ownership: bool) -> Self {
         let white = side == Color::White;
         let outlook = Outlook::of(evaluation, white);
@@ -105,21 +106,22 @@ impl Note {
         Self { outlook, lead, white_to_move: white, ownership, ..Self::default() }.worth(utility(&outlook))
     }
 
-    /// Nothing is corrected, and it counts one.
+    /// Sets the utility, without a correction and with weight 1.
     fn worth(self, utility: f64) -> Self {
         let [raw_utility, own_weight] = [utility as f32, 1.0];
         let passed = Passed::of_one(utility, own_weight);
         Self { raw_utility, utility: raw_utility, own_weight, passed, ..self }
     }
 
-    /// Counts so much.
+    /// Sets the weight of the note's own visit.
     pub fn weighing(mut self, own_weight: f64) -> Self {
         self.own_weight = own_weight as f32;
         self.passed.weight = self.own_weight;
         self
     }
 
-    /// A note of a game that has ended like this, with these points; `side` would be to move. It counts one.
+    /// A note of a game that has ended with this outlook and these owners of points; `side` would be to move. Its
+    /// weight is 1.
     pub fn of_end(
         side: Color,
         outlook: Outlook,
@@ -170,7 +172,7 @@ impl Note {
     }
 }
 
-/// Sums of whose each point will be, seen by White.
+/// Sums of the ownership of each point, from White's view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owned {
     weight: f64,
@@ -201,7 +203,7 @@ impl Averages {
         Self { weight: self.weight * n, weight_square: self.weight_square * n, ..self }
     }
 
-    /// Visits that each count one and leave the means as unsure as these.
+    /// The number of visits of weight 1 whose means would be as uncertain as these.
     pub fn effective(&self) -> f64 {
         if self.weight_square > 0.0 { self.weight * self.weight / self.weight_square } else { 0.0 }
     }
@@ -239,17 +241,17 @@ impl Averages {
 #[derive(Debug, Default)]
 pub struct Notes {
     all: Vec<Note>,
-    /// What ownership takes of them.
+    /// Bytes that the ownership takes in all notes.
     owned_bytes: usize,
     by_key: HashMap<u64, At>,
     following: HashMap<(At, Move), At>,
-    /// What ko forbids, where it forbids anything.
+    /// The points that ko forbids, for positions in which it forbids any.
     banned: HashMap<At, PointSet>,
     biases: Biases,
 }
 
 impl Notes {
-    /// Bytes that they take at most.
+    /// The most bytes that the notes take.
     pub fn bytes(&self) -> usize {
         2 * self.all.len() * size_of::<Note>()
             + self.owned_bytes
@@ -259,7 +261,7 @@ impl Notes {
             + self.biases.bytes()
     }
 
-    /// A note that there is.
+    /// The note at this index.
     ///
     /// # Panics
     /// If there is no note there.
@@ -278,8 +280,8 @@ impl Notes {
         Some((next, self.all.get(next as usize)?))
     }
 
-    /// Takes down the position with this key that a line of moves leads to. The positions before it have their notes
-    /// already.
+    /// Adds the note of the position with this key to which a line of moves leads. The positions before it must have
+    /// their notes already.
     pub fn take_down(&mut self, line: impl ExactSizeIterator<Item = Move>, key: u64, note: impl FnOnce() -> Note) {
         let (all, owned_bytes) = (&mut self.all, &mut self.owned_bytes);
         let at = *self.by_key.entry(key).or_insert_with(|| {
@@ -293,15 +295,15 @@ impl Notes {
             if ply + 1 == plies {
                 self.following.insert((before, mv), at);
             } else {
-                // A line whose beginning nobody took down leads nowhere.
+                // If a position of the line has no note, the line leads nowhere.
                 let Some(&next) = self.following.get(&(before, mv)) else { return };
                 before = next;
             }
         }
     }
 
-    /// The position with this key came about by a move of this pattern. It is corrected by what others of that pattern
-    /// have told.
+    /// Says that the position with this key was reached by a move of this pattern. It is corrected by what other
+    /// positions of the pattern have told.
     pub fn belongs_to(&mut self, key: u64, pattern: &Pattern, correction: &Correction) {
         let Some(&at) = self.by_key.get(&key) else { return };
         self.all[at as usize].bias = Some((self.biases.place(pattern), Told::default()));
@@ -309,13 +311,13 @@ impl Notes {
         self.set_passed(at, Passed::of_one(utility, self.get(at).own_weight));
     }
 
-    /// What the visits of a position come to, its own among them.
+    /// Sets the averages of the visits of a position, its own among them.
     pub fn set_passed(&mut self, at: At, passed: Passed) {
         self.all[at as usize].passed = passed;
     }
 
-    /// Visits below a position that count so much come to this utility for White. Its pattern hears of it, and it is
-    /// corrected anew.
+    /// Says that the visits below a position have this weight together, and the mean utility `below` for White. Its
+    /// pattern is told, and the position is corrected anew. Returns its utility.
     pub fn correct(&mut self, at: At, weight: f64, below: f64, correction: &Correction) -> f64 {
         let note = &mut self.all[at as usize];
         if let Some((place, told)) = &mut note.bias {
@@ -330,35 +332,35 @@ impl Notes {
         note.utility.into()
     }
 
-    /// Takes down what ko forbids in a position that has its note.
+    /// Notes what ko forbids in a position that has its note.
     pub fn ban(&mut self, key: u64, points: PointSet) {
         if let Some(&at) = self.by_key.get(&key).filter(|_| !points.is_empty()) {
             self.banned.insert(at, points);
         }
     }
 
-    /// What ko forbids in the position that a line of moves leads to, as it was taken down.
+    /// What was noted that ko forbids in the position to which a line of moves leads.
     pub fn banned(&self, line: &[Move]) -> PointSet {
         let at = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
         at.and_then(|at| self.banned.get(&at).copied()).unwrap_or_default()
     }
 
-    /// The position that a line of moves leads to is the root from now on, and what it does not lead to is forgotten.
-    /// False, and nothing has changed, where the line is not known. The part `free` of what forgotten positions have
-    /// told of their patterns goes with them.
+    /// Makes the position to which a line of moves leads the root, and forgets all that it does not lead to. False if
+    /// the line is not known; then nothing has changed. The part `free` of what the forgotten positions have told of
+    /// their patterns is taken back.
     pub fn advance(&mut self, line: &[Move], free: f64) -> bool {
         let root = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
         let Some(root) = root.filter(|_| !self.all.is_empty()) else { return false };
         if !line.is_empty() {
             let mut kept = self.reachable(root);
-            // The root comes first, the others stay in their order, so that two runs are alike.
+            // The root comes first and the others keep their order, so that two runs are alike.
             kept.sort_by_key(|at| (*at != root, *at));
             self.keep(&kept.into_iter().zip(0..).collect(), free);
         }
         true
     }
 
-    /// A position, and those that moves lead to from there.
+    /// A position, and those to which moves lead from there.
     fn reachable(&self, root: At) -> Vec<At> {
         let mut below: HashMap<At, Vec<At>> = HashMap::new();
         self.following.iter().for_each(|((at, _), next)| below.entry(*at).or_default().push(*next));
@@ -370,7 +372,7 @@ impl Notes {
         found.into_iter().collect()
     }
 
-    /// Keeps the notes that get a place, in these places.
+    /// Keeps the notes that are in `places`, at these new indices.
     fn keep(&mut self, places: &HashMap<At, At>, free: f64) {
         let forgotten = (0..).zip(&self.all).filter(|(at, _)| !places.contains_key(at));
         forgotten.filter_map(|(_, note)| note.bias).for_each(|told| self.biases.take_back(told, free));
@@ -386,7 +388,7 @@ impl Notes {
         self.banned = self.banned.iter().filter_map(|(at, points)| Some((place(at)?, *points))).collect();
     }
 
-    /// Keeps the biases of patterns that notes belong to.
+    /// Keeps the biases of the patterns that notes have.
     fn keep_biases(&mut self) {
         let used: HashSet<Place> = self.all.iter().filter_map(|note| Some(note.bias?.0)).collect();
         let moved = self.biases.keep(|place| used.contains(&place));
@@ -395,9 +397,9 @@ impl Notes {
         }
     }
 
-    /// The root is the position with this key, of which this is known, and where ko forbids these points.
+    /// Makes the position with this key, with this note and the points that ko forbids there, the root.
     ///
-    /// The part `free` of what it has told of its pattern, when it was no root, is taken back.
+    /// The part `free` of what the position has told of its pattern, when it was not the root, is taken back.
     pub fn renew_root(&mut self, key: u64, note: Note, banned: PointSet, free: f64) {
         let Some(root) = self.all.first_mut() else { return };
         root.bias.into_iter().for_each(|told| self.biases.take_back(told, free));
@@ -409,8 +411,7 @@ impl Notes {
         self.ban(key, banned);
     }
 
-    /// Results and scores are worth something else from now on. What was corrected still is, by as much as before, and
-    /// everything counts what it did.
+    /// Changes the utility of results and scores. Corrections stay as large as before, and so do weights.
     pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
         for note in &mut self.all {
             let raw = utility(&note.outlook) as f32;
@@ -427,7 +428,7 @@ impl Notes {
     }
 }
 
-/// The bytes that a map takes at most: it doubles its places when seven of eight are taken, and each place has another
+/// The most bytes that a map takes: it doubles its places when seven of eight are taken, and each place has one more
 /// byte.
 pub(super) fn bytes_of_map<K, V>(map: &HashMap<K, V>) -> usize {
     (map.len() * 16).div_ceil(7) * (size_of::<(K, V)>() + 1)

@@ -1,8 +1,9 @@
-//! A tree that goes on from move to move.
+//! A tree that is kept from move to move.
 //!
-//! What the network has said of a position stays. What belongs to the root alone is made anew where the game goes on:
-//! its policy (temperature, noise, symmetries, optimism, moves that are left out), and what a score is worth, which
-//! depends on what the root is expected to come to; with that every value in the tree, from the leaves to the root.
+//! What the network has said of a position stays. What belongs to the root alone is made anew when the game goes on:
+//! its policy (temperature, noise, symmetries, optimism, moves that are left out), and the utility of a score, which
+//! depends on what is expected at the root; with that every value in the tree is computed anew, from the leaves to the
+//! root.
 
 use super::Game;
 use super::backup::lacks_visits;
@@ -15,8 +16,7 @@ use oncilla_core::search::NodeView;
 use oncilla_core::tree::Tree;
 
 impl<'m> Search<'m> {
-    /// The moves from the root to a position that can be searched so with the tree that there is; `None` where it
-    /// can't.
+    /// The moves from the root to the position of `game`, if the tree can be used to search it by `plan`; else `None`.
     pub(super) fn line_to(&self, game: &Game, plan: &Plan) -> Option<Vec<Move>> {
         let root = &self.about.root;
         let moves = game.moves_since(root)?;
@@ -32,8 +32,8 @@ impl<'m> Search<'m> {
         in_turn.collect()
     }
 
-    /// Keeps what is below a line of moves from the root of before; the root is what is said of it by now. False where
-    /// nothing is there. What is left then is to be forgotten.
+    /// Keeps what is below a line of moves from the earlier root; the new root is evaluated as `self.about` says. False
+    /// if nothing is there: then all that is left has to be forgotten.
     pub(super) fn keep(&mut self, line: &[Move], before: &About) -> bool {
         if self.core.advance(line) == 0 || !self.notes.advance(line, self.about.plan.correction.free) {
             return false;
@@ -62,7 +62,7 @@ impl<'m> Search<'m> {
         is_renewed
     }
 
-    /// Every value in the tree is that of its note, or a mean of such values.
+    /// Sets every value in the tree to that of its note, or to a mean of such values.
     fn revalue(&mut self) {
         let mut nodes = Vec::new();
         if let Some((root, (at, _))) = self.tree().zip(self.notes.root()) {
@@ -77,8 +77,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Each node once, with its note, the moves that lead on, and whether it has all its visits; those below it before
-    /// it.
+    /// Lists each node once, with its note, the moves that lead on, and whether it has all its visits; nodes come after
+    /// those below them.
     fn list_nodes(
         &self,
         node: &NodeView<'_, Tree<'m>>,
@@ -100,8 +100,8 @@ impl<'m> Search<'m> {
     }
 }
 
-/// Whether what was asked of the network below a root, and noted, is also what this plan asks, `plies` plies further
-/// on.
+/// Whether the evaluations below the root that were noted by the plan `before` are also those that the plan `now`
+/// needs, `plies` plies further on.
 fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
     let asked = |plan: &Plan, plies| {
         let mut question = plan.question;

@@ -1,6 +1,6 @@
-//! How much more a player is taken to search than its opponent, where it has given a handicap, as in KataGo
-//! (`dynamicPlayoutDoublingAdvantageCapPerOppLead`): a network that is told so looks for more than what is safe, and a
-//! game that is lost among equals is not lost against somebody weaker.
+//! How much more than its opponent a player is taken to search if it has given a handicap, as in KataGo
+//! (`dynamicPlayoutDoublingAdvantageCapPerOppLead`): a network that is told this looks for more than what is safe, and
+//! a game that is lost among equals is not lost against a weaker player.
 
 use oncilla_go::{Color, Scoring, Size};
 
@@ -9,43 +9,43 @@ use crate::go::Game;
 /// A fair komi.
 const FAIR: f64 = 7.0;
 
-/// What a handicap stone is worth where area is counted.
+/// Points that a handicap stone is worth under area scoring.
 const STONE_IN_AREA: f64 = 15.0;
 
-/// The same where territory is.
+/// Points that a handicap stone is worth under territory scoring.
 const STONE_IN_TERRITORY: f64 = 14.0;
 
-/// Points that are none of a handicap, on 19×19, and on any board.
+/// Points of a head start that do not count as a handicap, on 19×19 and at least on any board.
 const EVEN: [f64; 2] = [4.0, 2.0];
 
-/// Advantages change by as much from move to move.
+/// Advantages are multiples of this, so they change in such steps from move to move.
 const STEP: f64 = 0.125;
 
-/// Networks have seen hardly any larger one.
+/// The largest advantage: networks have seen hardly any larger one.
 const MOST: f64 = 2.75;
 
-/// On a board with a shorter side there is none.
+/// The shortest side of a board on which there is an advantage.
 const SHORTEST: u8 = 8;
 
-/// A win less a loss, from −1 to 1, below which more is risked, and one above which less is.
+/// Win less loss, from −1 to 1, below which the advantage grows, and the one above which it shrinks.
 const BALANCE: [f64; 2] = [-0.9, -0.5];
 
 /// Points that Black is ahead by at the beginning, by handicap stones and komi, if it is treated as people treat it.
 fn head_start(game: &Game) -> f64 {
     let (rules, stones) = (game.rules(), game.handicap_stones());
     let stone = if rules.scoring == Scoring::Area { STONE_IN_AREA } else { STONE_IN_TERRITORY };
-    // White has the first move behind them.
+    // White has the first move after the stones.
     let given = stone * stones.saturating_sub(1) as f64 - rules.handicap_bonus.points(stones) as f64;
     given + FAIR - f64::from(rules.komi.points())
 }
 
-/// How many times more a point counts than on 19×19.
+/// How many times more a point counts on this board than on 19×19.
 fn scale(size: Size) -> f64 {
     (Size::STANDARD.area() as f64 / size.area() as f64).powf(0.75)
 }
 
-/// Doublings that White is taken to search more than Black, with so many for each point of a head start at most, once
-/// it has thought these of its wins less its losses in turn.
+/// The advantage of White, in doublings of its search over Black's: at most `for_each_point` for each point of a head
+/// start. `thoughts` are White's earlier estimates of its wins less its losses, in turn.
 pub fn for_white(game: &Game, for_each_point: f64, thoughts: impl Iterator<Item = f64>) -> f64 {
     let (size, ahead) = (game.size(), head_start(game));
     let scale = scale(size);
@@ -54,7 +54,7 @@ pub fn for_white(game: &Game, for_each_point: f64, thoughts: impl Iterator<Item 
     if ahead.abs() < even || size.x().min(size.y()) < SHORTEST {
         return 0.0;
     }
-    // White's where Black is ahead.
+    // The advantage is White's if Black is ahead.
     let sign = if ahead >= 0.0 { 1.0 } else { -1.0 };
     let most = (for_each_point * (ahead.abs() - even) * scale).min(MOST);
     let most = (most / STEP).round() * STEP;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use oncilla_go::{Komi, Rules};
 
-    /// Handicap stones on one line, then a stone of White's in a corner.
+    /// A game with handicap stones on one line, then a stone of White's in a corner.
     fn game(side: u8, stones: u8, rules: &str, komi: f32) -> Game {
         let size = Size::new(side, side).expect("a size");
         let rules = Rules { komi: Komi::from_points(komi).expect("a komi"), ..Rules::from_name(rules).expect("rules") };
@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn more_stones_are_more_advantage() {
-        // 15 for each of two stones, 6.5 for the komi, less the bonus of 3: 33.5, of which 4 are none.
+        // 15 for each of two stones and 6.5 for the komi, less the bonus of 3: 33.5 points, of which 4 do not count.
         assert_eq!(at_first(&game(19, 3, "chinese", 0.5)), 1.375);
-        // 14 for each of two, and no bonus: 34.5.
+        // 14 for each of two stones, and no bonus: 34.5 points.
         assert_eq!(at_first(&game(19, 3, "japanese", 0.5)), 1.375);
         assert_eq!(at_first(&game(19, 9, "japanese", 0.5)), MOST);
         assert_eq!(at_first(&game(19, 1, "japanese", 6.5)), 0.0, "an even game");

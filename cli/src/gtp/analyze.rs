@@ -1,4 +1,4 @@
-//! What `lz-analyze`, `kata-analyze` and their like are asked for, and the lines that they say.
+//! The arguments of `lz-analyze`, `kata-analyze` and the like, and the lines that these commands say.
 
 use oncilla_go::{Color, Size};
 use serde_json::{Value, json};
@@ -9,27 +9,27 @@ use super::args::{self, Args};
 use crate::analysis::go::{Restrictions, Wanted};
 use crate::analysis::{Fields, Object};
 
-/// Whose format the lines have.
+/// The program whose format the lines have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Win rates in ten thousandths.
     Lz,
-    /// All that there is, as fractions.
+    /// All fields, with fractions.
     Kata,
 }
 
-/// What a command is asked for.
+/// What a command asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
-    /// Time from one line to the next; `None`: no lines on the way.
+    /// The time from one line to the next; `None` for no lines before the end.
     pub interval: Option<Duration>,
-    /// Moves that are told of at least.
+    /// The least number of moves in a line.
     min_moves: usize,
-    /// And at most; `None`: all.
+    /// The largest number of moves in a line; `None` for all.
     max_moves: Option<usize>,
-    /// Moves to leave out.
+    /// Moves that are left out.
     pub restrictions: Restrictions,
-    /// What is told beside what always is.
+    /// What is told besides what all lines have.
     pub wanted: Wanted,
     root_info: bool,
     pv_visits: bool,
@@ -39,11 +39,11 @@ pub struct Ask {
 /// A shorter interval counts as this one.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Longest interval, in hundredths of a second: some thirty years.
+/// The longest interval, in hundredths of a second: some thirty years.
 const LONGEST: f64 = 1e11;
 
 impl Ask {
-    /// Who will own which point, where players go on: a search that may end the game counts dead stones as it finds
+    /// Asks for the ownership of points, without passes: a search that may end the game counts dead stones as it finds
     /// them.
     pub fn without_passes(size: Size) -> Self {
         let pass = |player: &str| json!({ "player": player, "moves": ["pass"], "untilDepth": u32::MAX });
@@ -51,10 +51,10 @@ impl Ask {
         Self { restrictions, wanted: Wanted { ownership: true, ..Wanted::default() }, ..Self::default() }
     }
 
-    /// Reads `[player] [interval] KEY VALUE …`; whose turn it is comes back, too.
+    /// Reads `[player] [interval] KEY VALUE …`; also returns whose turn it is.
     ///
     /// # Errors
-    /// What was expected, and what came.
+    /// What was expected, and what was found.
     pub fn read(args: Args<'_>, size: Size, to_move: Color) -> Result<(Self, Color), String> {
         let (mut ask, mut color, mut rest) = (Self::default(), to_move, args);
         let (mut avoid, mut allow) = (Vec::new(), Vec::new());
@@ -94,13 +94,13 @@ impl Ask {
             rest = &others[used..];
         }
         ask.restrictions = restrictions(avoid, allow, size)?;
-        // What is said of moves without visits is the network's word.
+        // What is told of moves without visits comes from the network's policy.
         ask.wanted.policy = ask.min_moves > 0;
         ask.wanted.pv_visits = ask.pv_visits || ask.pv_edge_visits;
         Ok((ask, color))
     }
 
-    /// A line, without its end, of what a reporter says of a search.
+    /// The line, without its end, for a reporter's `answer` about a search.
     pub fn line(&self, style: Style, answer: &Object, size: Size) -> String {
         let known = answer.get("moveInfos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let mut infos: Vec<Object> = known.iter().filter_map(|info| info.as_object().cloned()).collect();
@@ -118,7 +118,7 @@ impl Ask {
         parts.join(" ")
     }
 
-    /// Moves without visits, the likeliest first, where so few were visited.
+    /// Adds moves without visits, the likeliest first, if fewer than `min_moves` were visited.
     fn add_unvisited(&self, infos: &mut Vec<Object>, answer: &Object, size: Size) {
         if infos.len() >= self.min_moves {
             return;
@@ -165,7 +165,7 @@ impl Ask {
         }
         let _ = write!(text, " order {}", plain(&info["order"]));
         let of_kata = style == Style::Kata;
-        // Both kinds of visits come where one is wanted.
+        // If one kind of visits is wanted, both are given.
         let lists = [
             ("pv", "pv", true),
             ("pvVisits", "pvVisits", of_kata && self.pv_visits),
@@ -210,7 +210,7 @@ fn restrictions(avoid: Vec<Value>, allow: Vec<Value>, size: Size) -> Result<Rest
     Restrictions::read(Fields(&object), size).map_err(|bad| format!("{}: {}", bad.field, bad.error))
 }
 
-/// Fields of a move, in the order in which KataGo has them.
+/// The fields of a move, in KataGo's order.
 const MOVE: [&str; 14] = [
     "visits",
     "edgeVisits",
@@ -228,7 +228,7 @@ const MOVE: [&str; 14] = [
     "isSymmetryOf",
 ];
 
-/// Those of the root.
+/// The fields of the root, in KataGo's order.
 const ROOT: [&str; 18] = [
     "visits",
     "utility",
@@ -250,7 +250,7 @@ const ROOT: [&str; 18] = [
     "thisHash",
 ];
 
-/// Names and values of the fields that there are.
+/// The names and values of those fields that `object` has.
 fn named(title: &str, names: &[&str], object: &Object) -> String {
     let pairs = names.iter().filter_map(|name| Some(format!(" {name} {}", plain(object.get(*name)?))));
     format!("{title}{}", pairs.collect::<String>())
@@ -261,7 +261,7 @@ fn list(name: &str, field: &str, object: &Object) -> Option<String> {
     Some(format!("{name}{}", values.iter().map(|value| format!(" {}", plain(value))).collect::<String>()))
 }
 
-/// A text without quotes, a number as it is.
+/// Writes a text without quotes, and a number as it is.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }

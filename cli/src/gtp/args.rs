@@ -1,5 +1,5 @@
-//! Arguments that several commands have. Errors begin with the words that GTP's specification gives, and say what was
-//! expected.
+//! Reads arguments of kinds that several commands have. Errors begin with the words of GTP's specification, and say
+//! what was expected.
 
 use oncilla_go::{Color, Move, Size};
 
@@ -9,24 +9,24 @@ use crate::text::quoted;
 /// A command's arguments.
 pub type Args<'a> = &'a [String];
 
-/// What is wrong with the arguments.
+/// The error for arguments that are wrong.
 pub fn expected(what: &str, args: Args<'_>) -> String {
     let got = if args.is_empty() { "nothing".to_string() } else { quoted(&args.join(" ")) };
     format!("syntax error: expected {what}, got {got}")
 }
 
-/// No arguments.
+/// Checks that there are no arguments.
 ///
 /// # Errors
-/// There are some.
+/// If there are arguments.
 pub fn none(args: Args<'_>) -> Result<(), String> {
     if args.is_empty() { Ok(()) } else { Err(expected("no arguments", args)) }
 }
 
-/// Exactly one argument.
+/// Reads exactly one argument.
 ///
 /// # Errors
-/// None or more.
+/// If there is none, or more than one.
 pub fn one<'a>(args: Args<'a>, what: &str) -> Result<&'a str, String> {
     match args {
         [one] => Ok(one),
@@ -34,18 +34,18 @@ pub fn one<'a>(args: Args<'a>, what: &str) -> Result<&'a str, String> {
     }
 }
 
-/// A player.
+/// Reads a player.
 ///
 /// # Errors
-/// Another word.
+/// If the text is another word.
 pub fn color(text: &str) -> Result<Color, String> {
     vertex::player(text).ok_or_else(|| format!("syntax error: expected a color, b or w, got {}", quoted(text)))
 }
 
-/// A point or a pass.
+/// Reads a point or a pass.
 ///
 /// # Errors
-/// No point of this board.
+/// If the text is not on this board.
 pub fn vertex(text: &str, size: Size) -> Result<Move, String> {
     match Vertex::read(text, size) {
         Some(Vertex::On(mv)) => Ok(mv),
@@ -57,20 +57,20 @@ pub fn vertex(text: &str, size: Size) -> Result<Move, String> {
     }
 }
 
-/// A point.
+/// Reads a point.
 ///
 /// # Errors
-/// A pass, or no point of this board.
+/// If the text is a pass, or not on this board.
 pub fn point(text: &str, size: Size) -> Result<Move, String> {
     vertex(text, size).and_then(|mv| {
         if mv == size.pass() { Err("invalid vertex: expected a point, got a pass".to_string()) } else { Ok(mv) }
     })
 }
 
-/// A number.
+/// Reads a number.
 ///
 /// # Errors
-/// No number of this kind.
+/// If the text is not a number of this type.
 pub fn number<N: std::str::FromStr>(text: &str, what: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("syntax error: expected {what}, got {}", quoted(text)))
 }

@@ -1,22 +1,22 @@
-//! The part that chance has in the choice of a move, as KataGo has it (`chosenMoveTemperature` and what belongs to it),
-//! so that no two games need be alike.
+//! The part of chance in the choice of a move, as in KataGo (`chosenMoveTemperature` and related parameters), so that
+//! no two games need be alike.
 
 use oncilla_core::formula::random::Random;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 
 use super::settings::Settings;
 
-/// Halflives are for a board of so many points a side.
+/// Halflives are given for a board with sides of this many points.
 const SIDE: f64 = 19.0;
 
-/// A lower temperature is none: the best move is played.
+/// Below this temperature chance plays no part: the best move is played.
 const COLD: f64 = 1e-4;
 
-/// Of the best move's visits no more than one in so many is taken away, as in KataGo.
+/// Of the best move's visits, at most one part in `MOST_TAKEN` is taken away, as in KataGo.
 const MOST_TAKEN: f64 = 64.0;
 
-/// Where numbers by chance come from: the same ones for the same words (`searchRandSeed`), others each time without
-/// any.
+/// The random numbers for choices: the same ones for the same words (`searchRandSeed`); without any words, other ones
+/// each time.
 pub fn random(seed: Option<&str>) -> Random {
     let number = seed.map_or_else(
         || RandomState::new().build_hasher().finish(),
@@ -30,22 +30,22 @@ pub fn random(seed: Option<&str>) -> Random {
 }
 
 impl Settings {
-    /// The temperature after so many moves on a board of so many points.
+    /// The temperature after `moves` moves on a board of `points` points.
     fn temperature(&self, moves: usize, points: usize) -> f64 {
         let halvings = moves as f64 / self.chosen_move_temperature_halflife * SIDE / (points as f64).sqrt();
         let [early, late] = [self.chosen_move_temperature_early, self.chosen_move_temperature];
         late + (early - late) * 0.5_f64.powf(halvings)
     }
 
-    /// The place of one of several moves, the best of which is the first, with what they are chosen by. `uniform` is
-    /// from 0 to 1.
+    /// Chooses one of several moves by their `values`, of which the best is the first, and returns its index. `uniform`
+    /// is a random number from 0 to 1.
     pub fn choose(&self, values: &[f64], moves: usize, points: usize, uniform: f64) -> usize {
         let temperature = self.temperature(moves, points);
         let most = values.first().copied().unwrap_or(0.0);
         if temperature <= COLD || most <= 0.0 {
             return 0;
         }
-        // Where the best move has few, less is taken away.
+        // If the best move has few visits, less is taken away.
         let [subtract, prune] = [self.chosen_move_subtract, self.chosen_move_prune].map(|n| n.min(most / MOST_TAKEN));
         let left = |value: &f64| if *value < prune { 0.0 } else { (value - subtract).max(0.0) };
         let share = |value: &f64| (left(value) / left(&most)).powf(1.0 / temperature);
@@ -73,7 +73,7 @@ mod tests {
         }
     }
 
-    /// How often each is chosen, of a thousand times that are evenly spread.
+    /// How often each move is chosen for a thousand evenly spread random numbers.
     fn counts(settings: &Settings, values: &[f64]) -> Vec<usize> {
         let mut counts = vec![0; values.len()];
         (0..1000).for_each(|n| counts[settings.choose(values, 0, AREA, (f64::from(n) + 0.5) / 1000.0)] += 1);

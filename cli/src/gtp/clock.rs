@@ -1,8 +1,8 @@
 //! A player's clock, as GTP's commands set it. It reads no clock itself: it is told what was used.
 //!
-//! Main time, absolute and Fischer's, is shared out by the time manager that chess has, and so are the periods of
-//! Canadian overtime, as a number of moves to the next control. In byoyomi each move has a period that it may use up to
-//! what a stall would cost.
+//! Main time, absolute and Fischer's, is shared among the moves by chess's time manager, and so are the periods of
+//! Canadian overtime, which has a number of moves to the next control. In byoyomi each move has a period of its own,
+//! which it may use up except for what a stall would cost.
 
 use oncilla_core::time::{Clock as Reading, Latency, Manager, ManagerParams};
 
@@ -11,45 +11,47 @@ use crate::text::quoted;
 /// How the time is limited. Times are in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum System {
-    /// Not at all.
+    /// Time is not limited.
     #[default]
     None,
-    /// So much for the game, and so much more with each move; at most `cap` is kept, and a move takes at most `most`.
+    /// `main` for the game, and `increment` more with each move; at most `cap` is kept, and a move takes at most
+    /// `most`.
     Main {
         /// At the beginning.
         main: f64,
-        /// With each move.
+        /// Added with each move.
         increment: f64,
-        /// See above.
+        /// The most time that is kept.
         cap: f64,
-        /// See above.
+        /// The most time that a move takes.
         most: f64,
     },
-    /// Then a period for each move; who does not finish a move within it loses the period.
+    /// Main time, then a period for each move; a player that does not finish a move within it loses the period.
     ByoYomi {
-        /// At the beginning.
+        /// Main time.
         main: f64,
-        /// A period.
+        /// The length of a period.
         period: f64,
-        /// How many there are.
+        /// The number of periods.
         periods: u32,
     },
-    /// Then periods for so many moves each.
+    /// Main time, then periods for `stones` moves each.
     Canadian {
-        /// At the beginning.
+        /// Main time.
         main: f64,
-        /// A period.
+        /// The length of a period.
         period: f64,
-        /// Its moves.
+        /// The number of moves in a period.
         stones: u32,
     },
 }
 
-/// What `kata-time_settings` takes.
+/// The kinds of time that `kata-time_settings` takes.
 pub const KINDS: [&str; 6] = ["none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped"];
 
 impl System {
-    /// `time_settings`: main time, overtime, its stones. Overtime without stones is no limit, and so is no time at all.
+    /// Reads `time_settings`: main time, overtime, its stones. Overtime without stones means no limit, and so does no
+    /// time at all.
     pub fn of_gtp(main: f64, period: f64, stones: u32) -> Self {
         match (main, period, stones) {
             (0.0, 0.0, _) => Self::None,
@@ -63,10 +65,10 @@ impl System {
         Self::Main { main, increment: 0.0, cap: f64::INFINITY, most: f64::INFINITY }
     }
 
-    /// `kgs-time_settings` and `kata-time_settings`.
+    /// Reads the arguments of `kgs-time_settings` and `kata-time_settings`.
     ///
     /// # Errors
-    /// What was expected, and what came.
+    /// What was expected, and what was found.
     pub fn read(args: &[String]) -> Result<Self, String> {
         let kind = args.first().map_or_else(String::new, |kind| kind.to_ascii_lowercase());
         let kind = kind.as_str();
@@ -110,7 +112,7 @@ impl System {
         }
     }
 
-    /// A period and how many there are, or how many moves it has.
+    /// The overtime at its beginning: a period, and the number of periods or of moves in it.
     fn overtime(&self) -> Option<Overtime> {
         match *self {
             Self::ByoYomi { period: left, periods: count, .. } | Self::Canadian { period: left, stones: count, .. } => {

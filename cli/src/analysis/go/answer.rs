@@ -1,4 +1,4 @@
-//! What a search of Go found, as the line of an answer.
+//! Writes what a search of Go found as the line of an answer.
 
 use hashbrown::HashMap;
 use oncilla_core::search::EdgeView;
@@ -18,10 +18,10 @@ use crate::go::notes::{At, Averages, Note};
 use crate::go::{Game, Search};
 use crate::options::Perspective;
 
-/// Longest line: the first move and as many more as a query may ask for.
+/// The longest line of play: the first move and as many more as a query may ask for.
 const LONGEST_PV: usize = 1001;
 
-/// The line of what is known, or `None` while nothing is.
+/// The line about a search, or `None` while nothing is known.
 pub fn line(query: &Query, turn: usize, search: &Search<'_>, is_during_search: bool) -> Option<String> {
     search.tree().filter(|root| root.n() > 0)?;
     let mut answer = Reporter::new(&query.params, query.wanted, search).answer();
@@ -31,13 +31,13 @@ pub fn line(query: &Query, turn: usize, search: &Search<'_>, is_during_search: b
     Some(Json::Object(answer).to_string())
 }
 
-/// Makes the answer about one position.
+/// Makes the answer about one position from its search.
 pub struct Reporter<'r, 's> {
     params: &'r Params,
     wanted: Wanted,
     search: &'r Search<'s>,
     size: Size,
-    /// 1 where numbers are seen by White, −1 where by Black.
+    /// 1 if numbers are given from White's view, −1 if from Black's.
     side: f64,
 }
 
@@ -49,14 +49,14 @@ struct Candidate<'r, 's> {
     averages: Averages,
     visits: u32,
     edge_visits: u32,
-    /// What it is chosen by.
+    /// The facts by which the move is chosen.
     arm: Arm,
-    /// Its value before bounds are looked at.
+    /// The move's value before bounds are looked at.
     pruned: f64,
 }
 
 impl<'r, 's> Reporter<'r, 's> {
-    /// Of a search as it stands, with values in the view that `params` say.
+    /// A reporter on a search as it stands, with values from the view that `params` name.
     pub fn new(params: &'r Params, wanted: Wanted, search: &'r Search<'s>) -> Self {
         let to_move = search.root().side_to_move();
         let seen_by = match params.report_analysis_winrates_as {
@@ -68,13 +68,13 @@ impl<'r, 's> Reporter<'r, 's> {
         Self { params, wanted, search, size: search.root().size(), side }
     }
 
-    /// The moves that were visited with what they are chosen by, the one to play first.
+    /// The visited moves, each with the value by which it is chosen, the one to play first.
     pub fn choices(&self) -> Vec<(Move, f64)> {
         let candidates = self.candidates(&mut HashMap::new());
         candidates.iter().map(|candidate| (Move(candidate.mv.0), candidate.arm.value)).collect()
     }
 
-    /// `rootInfo`, `moveInfos` and what else is wanted.
+    /// `rootInfo`, `moveInfos` and whatever else is wanted.
     pub fn answer(&self) -> Object {
         let mut answer = Object::new();
         let Wanted { policy, ownership, ownership_stdev, .. } = self.wanted;
@@ -102,7 +102,7 @@ impl<'r, 's> Reporter<'r, 's> {
         answer
     }
 
-    /// Means and deviations of whose each point is, as far as they are wanted.
+    /// Puts means and deviations of the ownership of each point into `to`, as far as they are wanted.
     fn put_ownership(&self, to: &mut Object, (means, deviations): (Vec<f64>, Vec<f64>), mean: bool, deviation: bool) {
         let digits = |x: f64| json!((x * 1e6).round() / 1e6);
         if mean {
@@ -113,7 +113,7 @@ impl<'r, 's> Reporter<'r, 's> {
         }
     }
 
-    /// The moves of the root that were visited, the one to play first.
+    /// The visited moves of the root, the one to play first.
     fn candidates(&self, known: &mut HashMap<At, Averages>) -> Vec<Candidate<'r, 's>> {
         let Some((root, (at_root, _))) = self.search.tree().zip(self.search.notes().root()) else { return Vec::new() };
         let candidate = |edge: EdgeView<'r, Tree<'s>>| {
@@ -137,9 +137,9 @@ impl<'r, 's> Reporter<'r, 's> {
         all
     }
 
-    /// A move with these means, of whose visits so many came by the root.
+    /// The arm of a move with these averages, of whose `visits` visits `edge_visits` came by the root.
     fn arm(&self, mv: oncilla_core::Move, averages: &Averages, edge_visits: u32, visits: u32) -> Arm {
-        // Multiplied before it is divided: where each visit counts one, that is exact.
+        // The product comes first: if each visit counts 1, that is exact.
         let by_root = |of_all: f64| of_all * f64::from(edge_visits) / f64::from(visits);
         let (weight, weight_square) = (by_root(averages.weight), by_root(averages.weight_square));
         let by_root = Averages { weight, weight_square, ..*averages };
@@ -175,12 +175,12 @@ impl<'r, 's> Reporter<'r, 's> {
         self.params.fill_dame_before_pass && ending::pass_can_wait(self.search.root(), self.search.raw(), searched)
     }
 
-    /// 1 where White is to move at the root.
+    /// 1 if White is to move at the root, −1 otherwise.
     fn to_move(&self) -> f64 {
         if self.search.root().side_to_move() == Color::White { 1.0 } else { -1.0 }
     }
 
-    /// ½·(1 + win − loss) as it is seen by who numbers are for.
+    /// Converts ½·(1 + win − loss) from White's view to the one that numbers are given from.
     fn winrate(&self, white: f64) -> f64 {
         0.5 + self.side * (white - 0.5)
     }
@@ -194,8 +194,8 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("utility".into(), number(side * averages.utility));
     }
 
-    /// What the network says of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior has the
-    /// search's share of mirror images and of what is not searched.
+    /// The network's prior of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior also
+    /// includes the search's treatment of mirror images and of moves that are not searched.
     fn prior(&self, mv: Move) -> f64 {
         let power = 1.0 / self.params.root_policy_temperature;
         let policy = &self.search.raw().policy;
@@ -203,7 +203,7 @@ impl<'r, 's> Reporter<'r, 's> {
         tempered(policy[mv.index()]) / policy.iter().map(|&p| tempered(p)).sum::<f64>()
     }
 
-    /// Of a move that was searched, or of one that it stands for: its image.
+    /// The information about a move that was searched, or about the image for which it stands.
     fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>, image: Symmetry) -> Json {
         let Candidate { edge, averages, visits, edge_visits, arm, .. } = candidate;
         let mut info = Object::new();
@@ -223,7 +223,7 @@ impl<'r, 's> Reporter<'r, 's> {
             info.insert("noResultValue".into(), number(averages.no_result));
         }
         info.insert("scoreMean".into(), number(self.side * averages.lead));
-        // Below what the mover expects: above it for who sees the other side.
+        // The bound is below what the mover expects: for the other side's view, it is above.
         let below = -self.side * self.to_move() * arm.radius;
         info.insert("utilityLcb".into(), number(self.side * self.to_move() * arm.bound()));
         let factors = &self.search.plan().factors;
@@ -241,7 +241,7 @@ impl<'r, 's> Reporter<'r, 's> {
         Json::Object(info)
     }
 
-    /// What the search expects behind a move of the root.
+    /// Puts the line of play that the search expects, beginning with a move of the root, into `info`.
     fn put_line(&self, info: &mut Object, first: &Candidate<'_, 's>, image: Symmetry) {
         let most = (self.params.analysis_pv_len + 1).min(LONGEST_PV);
         let (mut texts, mut visits, mut edge_visits) = (Vec::new(), Vec::new(), Vec::new());
@@ -252,7 +252,7 @@ impl<'r, 's> Reporter<'r, 's> {
             edge_visits.push(own);
             visits.push(child.map_or(own, |child| child.n().max(own)));
             let next = child.into_iter().flat_map(|child| child.visited()).filter(|edge| edge.completed() > 0);
-            // Of equals the first, whose prior is larger.
+            // Of equals the first one is taken, whose prior is larger.
             edge = next.reduce(|best, edge| if edge.completed() > best.completed() { edge } else { best });
         }
         info.insert("pv".into(), json!(texts));
@@ -268,15 +268,15 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("currentPlayer".into(), json!(if white { "W" } else { "B" }));
         info.insert("visits".into(), json!(self.search.visits()));
         if let Some((root, (at, note))) = self.search.tree().zip(self.search.notes().root()) {
-            // As in KataGo the weight is that of all visits, also of those that the other values leave out.
+            // As in KataGo the weight is that of all visits, including those that the other values leave out.
             info.insert("weight".into(), number(self.search.averages(&root, at, known).weight));
             let averages = root_averages(note, candidates);
             self.put_averages(&mut info, &averages);
-            // Of KataGo's description: there the root's bound is its win rate.
+            // This is from KataGo's description: the root's bound is its win rate.
             info.insert("lcb".into(), number(self.winrate(averages.winrate())));
         }
         let raw = self.search.raw();
-        // From the side to move's view to the one that is asked for.
+        // From the side to move's view to the view that is asked for.
         let sign = self.side * self.to_move();
         let winrate = f64::from(raw.winrate());
         info.insert("rawWinrate".into(), number(0.5 + sign * (winrate - 0.5)));
@@ -284,7 +284,7 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("rawScoreSelfplay".into(), number(sign * f64::from(raw.score_mean)));
         info.insert("rawScoreSelfplayStdev".into(), number(raw.score_stdev.into()));
         info.insert("rawNoResultProb".into(), number(raw.no_result.into()));
-        // As KataGo says that a network has no such head: half of −1 is a win rate's.
+        // KataGo says by −1 that a network has no such head; half of that is the number for the win rate.
         let [value, score] = raw.errors.unwrap_or([-1.0, -1.0]);
         info.insert("rawStWrError".into(), number(0.5 * f64::from(value)));
         info.insert("rawStScoreError".into(), number(score.into()));
@@ -300,7 +300,7 @@ impl<'r, 's> Reporter<'r, 's> {
         self.size.format(image.apply(self.size, Move(mv.0))).to_string()
     }
 
-    /// What is said of points, of those that they are turned to.
+    /// Numbers of points, rearranged for the points that `image` turns these into.
     fn turned(&self, points: &[f64], image: Symmetry) -> Vec<f64> {
         let mut turned = vec![0.0; points.len()];
         self.size.points().zip(points).for_each(|(mv, &of)| turned[image.apply(self.size, mv).index()] = of);
@@ -308,19 +308,19 @@ impl<'r, 's> Reporter<'r, 's> {
     }
 }
 
-/// What the root comes to: its own evaluation, and its moves as far as they would be visited now.
+/// The root's averages: its own evaluation, and its moves as far as they would be visited now.
 fn root_averages(root: &Note, candidates: &[Candidate<'_, '_>]) -> Averages {
     let own = root.averages();
     candidates.iter().fold(own, |all, candidate| all.plus(&candidate.averages, candidate.pruned))
 }
 
-/// A probability, or −1 for what is illegal.
+/// A probability, or −1 for an illegal move.
 fn illegal_or(p: f32) -> Json {
     if p < 0.0 { json!(-1.0) } else { number(p.into()) }
 }
 
-/// Names of a position, which is its stones, who is to move and what a simple ko forbids: equal for equal ones, and of
-/// the second those that are mirrored or turned as well.
+/// Two names of a position, by its stones, the side to move and the point that a simple ko forbids. The first is equal
+/// for equal positions, the second also for positions that are mirrored or turned.
 fn hashes(game: &Game) -> [String; 2] {
     let (size, side) = (game.size(), game.side_to_move());
     let ko = game.board().ko().filter(|(banned, _)| *banned == side).map(|(_, point)| point);
@@ -355,7 +355,7 @@ mod tests {
         setup.game(setup.turns())
     }
 
-    /// Two passes, of which the first takes the button, change neither stones nor who is to move.
+    /// Two passes, of which the first takes the button, change neither the stones nor the side to move.
     #[test]
     fn a_position_has_one_name_however_it_came_about() {
         let played = game(json!({ "moves": [["B", "B2"], ["W", "D4"], ["B", "pass"], ["W", "pass"]] }));
@@ -368,7 +368,7 @@ mod tests {
         assert!(hashes(&other)[0] != hashes(&placed)[0] && hashes(&other)[1] != hashes(&placed)[1]);
     }
 
-    /// What a ko forbids is another position, once the other player has moved elsewhere it is none.
+    /// A position is another one if a ko forbids something, but not any more once the other player has moved elsewhere.
     #[test]
     fn a_ko_is_part_of_a_position() {
         let stones = json!([["B", "B3"], ["B", "C4"], ["B", "C2"], ["W", "D4"], ["W", "D2"], ["W", "E3"], ["W", "C3"]]);

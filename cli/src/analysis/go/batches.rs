@@ -1,11 +1,11 @@
-//! How many positions of one search are evaluated together, where nobody says.
+//! How many positions of one search are evaluated together if the user does not say it.
 
 use crate::engine::Facts;
 
-/// A batch costs a search some of what its visits are worth: each is chosen before the others are known. So it is no
-/// larger than what keeps a device busy: what that prefers where one position is searched, and a part of it where
-/// `searches` share its batches. On the host, which computes one position with all of its threads, nothing is won by
-/// more than one.
+/// A batch makes the visits of a search somewhat less valuable, because each is chosen before the results of the others
+/// are known. So it is no larger than what keeps a device busy: what the device prefers if one position is searched,
+/// and a part of it if `searches` share its batches. On the host, which computes one position with all of its threads,
+/// more than one brings nothing.
 pub fn suitable(facts: &Facts, searches: usize) -> usize {
     let share = facts.searches.div_ceil(searches.max(1));
     if facts.is_host { 1 } else { share.clamp(1, facts.preferred_batch.max(1)) }

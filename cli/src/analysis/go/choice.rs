@@ -1,43 +1,43 @@
-//! Which move of the root is the one to play, as KataGo chooses it: by visits, of which those are left out that the
-//! search would not make now that it knows more, and by lower bounds.
+//! Which move of the root is to be played, as KataGo chooses it: by visits, without those that the search would not
+//! make now that it knows more, and by lower bounds.
 
 use super::params::Params;
 use crate::go::notes::Averages;
 use oncilla_core::evaluate::Value;
 use oncilla_core::search::puct;
 
-/// Visits that a prior of 1 counts as where the move is looked for that others are held against.
+/// In the choice of the move that the others are compared with, a prior of 1 counts as this many visits.
 const VISITS_OF_PRIORS: f64 = 2.0;
 
-/// KataGo adds it to the visits, so that the first one is not made for nothing.
+/// KataGo adds this to the visits, so that the first one is not for nothing.
 const OFFSET: f64 = 0.01;
 
 /// A move of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arm {
-    /// Those that came by the root.
+    /// The visits that came by the root.
     pub visits: u32,
-    /// What they count together.
+    /// The weight of these visits together.
     pub weight: f64,
-    /// Its mean utility for the side to move, and what it is worth beside.
+    /// The mean utility for the side to move, with bonuses.
     pub utility: f64,
-    /// Its prior.
+    /// The move's prior.
     pub prior: f64,
-    /// How far its mean utility may be off.
+    /// How far the mean utility may be off.
     pub radius: f64,
-    /// What it is chosen by (KataGo's `playSelectionValue`): its weight at first, or nothing where it is not to be
-    /// played.
+    /// The value by which the move is chosen (KataGo's `playSelectionValue`): its weight at first, or 0 if it is not to
+    /// be played.
     pub value: f64,
 }
 
 impl Arm {
-    /// The lower end of what it may be worth.
+    /// The lower end of the utilities that the move may have.
     pub fn bound(&self) -> f64 {
         self.utility - self.radius
     }
 
-    /// How well explored it is, as KataGo has it: its last visit may be one that finds out how bad it is, and of few
-    /// visits the prior says more.
+    /// How well explored the move is, as in KataGo: its last visit may be one that finds out how bad it is, and if
+    /// there are few visits the prior says more.
     fn explored(&self) -> f64 {
         let visits = f64::from(self.visits.max(1));
         self.value * (visits - 1.0) / visits + VISITS_OF_PRIORS * self.prior
@@ -45,7 +45,7 @@ impl Arm {
 }
 
 impl Params {
-    /// `lcbStdevs` deviations of a mean, where no utility is further from 0 than `most`. As in KataGo an observation of
+    /// `lcbStdevs` deviations of a mean, if no utility is further from 0 than `most`. As in KataGo an observation of
     /// the largest variance is mixed in, whose weight falls with the third power of the visits: it keeps one lucky
     /// visit from looking certain.
     pub fn radius(&self, averages: &Averages, most: f64) -> f64 {
@@ -56,33 +56,33 @@ impl Params {
         let prior = weight / visits.powi(3);
         let mean_square = averages.utility * averages.utility;
         let own = averages.utility_square.max(mean_square + 1e-8);
-        // Its variance comes on top of that of the others.
+        // The variance of that observation comes on top of that of the others.
         let largest = own + most * most;
         let variance = (own * weight + largest * prior) / (weight + prior) - mean_square;
         let effective = (weight + prior) * (weight + prior) / (averages.weight_square + prior * prior);
         self.lcb_stdevs * (variance / effective).sqrt()
     }
 
-    /// What a prior is multiplied by before it is divided by one and the move's weight, at a root with these means
-    /// whose moves weigh so much together.
+    /// The factor of a prior, which is then divided by one plus the move's weight, at a root with these averages whose
+    /// moves have `weight` together.
     fn exploration(&self, root: &Averages, weight: f64) -> f64 {
         let growth = ((weight + self.cpuct_exploration_base) / self.cpuct_exploration_base).ln();
         let cpuct = self.cpuct_exploration + self.cpuct_exploration_log * growth;
         cpuct * (weight + OFFSET).sqrt() * self.deviation_factor(root)
     }
 
-    /// As the core has it, of the root's means.
+    /// The factor by which the deviation changes exploration, as in the core, from the root's averages.
     fn deviation_factor(&self, root: &Averages) -> f64 {
         let value = Value { wl: root.utility as f32, d: (1.0 - root.utility_square) as f32, m: 0.0 };
         let factor = |deviation| puct::deviation_factor(&deviation, root.weight as f32, value).into();
         self.deviation().map_or(1.0, factor)
     }
 
-    /// Gives each move its value: the weight that PUCT would give it now that the best explored one has what it has,
-    /// where that is less than it has. Returns the weight of that one.
+    /// Gives each move its value: the weight that PUCT would give it now if the best explored move has the weight that
+    /// it has, or its own weight if that is less. Returns the weight of the best explored move.
     pub fn prune(&self, root: &Averages, arms: &mut [Arm]) -> f64 {
         let explored = arms.iter().enumerate().map(|(at, arm)| (at, arm.explored()));
-        // Of equals the first.
+        // Of equals the first one is taken.
         let Some((at, _)) = explored.reduce(|best, other| if other.1 > best.1 { other } else { best }) else {
             return 0.0;
         };
@@ -98,8 +98,9 @@ impl Params {
         best.value
     }
 
-    /// Of the moves with visits enough beside the weight of the best explored one, the one whose value is sure to be
-    /// good is preferred to those with more visits, where its bound is better (`useLcbForSelection`).
+    /// Prefers a move by its lower bound (`useLcbForSelection`): of the moves whose weight is enough compared with
+    /// `explored`, that of the best explored one, the move with the best bound gets a value above those of moves with
+    /// more visits and worse bounds.
     pub fn prefer_by_bound(&self, explored: f64, arms: &mut [Arm]) {
         if !self.use_lcb_for_selection {
             return;
@@ -112,7 +113,7 @@ impl Params {
         };
         let raised = |other: &Arm| {
             let excess = bound - other.bound();
-            // How many times as wide the other's interval would have to be.
+            // How many times as wide the other move's interval would have to be.
             let ratio = (other.radius + excess) / (other.radius + 0.2 * excess);
             if excess > 0.0 { other.value * ratio * ratio } else { 0.0 }
         };
@@ -146,8 +147,8 @@ mod tests {
         assert!((4.0..5.0).contains(&wanted), "{wanted}");
     }
 
-    /// Of moves with a visit each the prior says which the others are held against, of which more is wanted than of one
-    /// that is worse.
+    /// If moves have one visit each, the prior decides which of them the others are compared with; more weight is
+    /// wanted for it than for a worse one.
     #[test]
     fn of_few_visits_the_prior_says_more() {
         let mut arms = [arm(1.0, 0.1, 0.1), arm(1.0, -0.3, 0.2), arm(1.0, 0.1, 0.6)];
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!(Params::default().prune(&root(4.0, 0.0), &mut visited), 2.0);
     }
 
-    /// One visit is enough for a bound, where the best explored move has no more.
+    /// One visit is enough for a bound, if the best explored move has no more.
     #[test]
     fn a_bound_counts_from_the_first_visit_on() {
         let mut arms = [arm(1.0, 0.1, 0.5), arm(1.0, 0.2, 0.3)];
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(few[1].value, 1.0);
     }
 
-    /// Of two visits, 0.5 and −0.1, the variance is 0.09, and a quarter of a visit says 1.4² more.
+    /// Two visits with 0.5 and −0.1 have a variance of 0.09, and a quarter of a visit adds 1.4² to it.
     #[test]
     fn a_radius_is_of_what_was_seen_and_of_the_largest_variance_on_top() {
         let one =
@@ -177,12 +178,13 @@ mod tests {
         let effective = 2.25 * 2.25 / (2.0 + 0.25 * 0.25);
         let radius = Params::default().radius(&one.times(2), 1.4);
         assert!((radius - 5.0 * (variance / effective).sqrt()).abs() < 1e-9, "{radius}");
-        // Squares that are smaller than the mean's are rounded: no root is taken of less than nothing.
+        // The mean square may be rounded to less than the square of the mean: the root must not be taken of a negative
+        // number.
         let still = Averages { utility_square: 0.04 - 1e-12, ..one };
         assert!((0.0..1e-3).contains(&Params::default().radius(&still.times(1_000_000), 1.4)));
     }
 
-    /// Where values differ as much as usual, exploration is as it is; where they don't differ, it is less.
+    /// If utilities differ as much as usual, exploration is as it is; if they don't differ, it is less.
     #[test]
     fn exploration_follows_the_deviation() {
         let params = Params::default();
@@ -204,7 +206,7 @@ mod tests {
             arms.iter().all(|arm| (0.0..=arm.weight).contains(&arm.value)) && (arms.is_empty() || arms.iter().any(is_kept))
         }
 
-        /// More visits of the same kind make a mean surer.
+        /// More visits of the same kind make a mean more certain.
         fn more_visits_are_surer(visits: u16, more: u8, utility: i8) -> bool {
             let of = |n: u32| {
                 let utility = f64::from(utility) / 128.0;

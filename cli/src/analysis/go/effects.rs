@@ -1,4 +1,4 @@
-//! Every parameter of the search has an effect: with another value the same search says something else.
+//! Every parameter of the search has an effect: with another value, the same search gives another answer.
 
 use super::answer;
 use super::params::Params;
@@ -8,14 +8,14 @@ use crate::go::{self, Evaluator, Game, Limits, Search};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Parameters that no single search shows, and where they are looked at.
+/// Parameters whose effect no single search shows, and where it is tested.
 const ELSEWHERE: [(&str, &str); 3] = [
     ("humanSLProfile", "networks for human play alone are told: go/tests/human.rs"),
     ("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go.rs, cli/tests/gtp.rs"),
     ("subtreeValueBiasFreeProp", "something is forgotten when the game goes on: go/tests/reuse.rs"),
 ];
 
-/// What is asked about.
+/// The position of a query.
 #[derive(Clone, Copy)]
 enum Position {
     /// Some moves have been played.
@@ -26,9 +26,9 @@ enum Position {
     Passed,
     /// Black began with three stones, for which White is paid.
     Handicap,
-    /// A field means nothing.
+    /// A field of the query means nothing.
     Misspelt,
-    /// There is room to play elsewhere, and time to find out what is wrong with moves.
+    /// There is room to play elsewhere, and time to find out what is wrong with the moves.
     Roomy,
     /// A pass may be worse than another move that gains nothing.
     Territory,
@@ -38,10 +38,10 @@ enum Position {
 
 use Position::{Alive, Empty, Handicap, Misspelt, Opening, Passed, Roomy, Territory};
 
-/// Parameters and values.
+/// Names of parameters and their values.
 type Said = [(&'static str, &'static str)];
 
-/// Another value of a parameter, where it matters, and what has to be said beside it, by both.
+/// A parameter, another value for it, the position in which that matters, and what both queries have to set beside it.
 type Change = (&'static str, &'static str, Position, &'static Said);
 
 const CHANGES: &[Change] = &[
@@ -93,7 +93,7 @@ const CHANGES: &[Change] = &[
     ("fillDameBeforePass", "true", Territory, &[]),
     ("useLcbForSelection", "false", Opening, &[]),
     ("lcbStdevs", "1", Opening, &[]),
-    // With it the move with the best bound has not the visits for it.
+    // With this the move with the best bound does not have enough visits for it.
     ("minVisitPropForLCB", "1", Handicap, &[("lcbStdevs", "12")]),
     ("assumeMultipleStartingBlackMovesAreHandicap", "false", Handicap, &[]),
     ("warnUnusedFields", "false", Misspelt, &[]),
@@ -123,7 +123,7 @@ impl Position {
     }
 }
 
-/// Everything that is said to a query with these parameters.
+/// The whole answer to a query with these parameters.
 fn said(evaluator: &Arc<Evaluator>, position: Position, settings: &[(&str, &str)]) -> String {
     let max_visits = if matches!(position, Roomy) { 600 } else { 120 };
     let mut params = Params { max_visits, ..Params::default() };
@@ -142,7 +142,7 @@ fn said(evaluator: &Arc<Evaluator>, position: Position, settings: &[(&str, &str)
 
 #[test]
 fn every_parameter_changes_what_is_said() {
-    // It has a plain policy and an optimistic one.
+    // This network has a plain policy and an optimistic one.
     let evaluator = Arc::new(evaluator_with("tiny-v15.bin.gz"));
     let silent: Vec<&str> = CHANGES
         .iter()

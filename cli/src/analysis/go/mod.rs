@@ -1,6 +1,6 @@
-//! Go: queries as KataGo's clients write them, what is searched for them, and the answers.
+//! Go: queries in the form of KataGo's clients, their searches, and the answers.
 //!
-//! What comes of a query takes little memory while it waits: two bytes a move.
+//! While a query waits it takes little memory: two bytes for each move.
 
 mod answer;
 mod batches;

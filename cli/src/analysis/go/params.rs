@@ -1,5 +1,6 @@
-//! KataGo's parameters of the search, by their names in its configuration files. They stand in one table, from which
-//! everything about them is made. `params!` makes a table; what a player needs beside it has its own (`crate::gtp`).
+//! KataGo's parameters of the search, by their names in its configuration files. They are in one table, from which
+//! everything about them is made. `params!` makes a table; the parameters that only a player needs have their own
+//! (`crate::gtp`).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -15,11 +16,11 @@ use crate::options::{Meaning, Perspective, Typed};
 pub struct Row {
     /// KataGo's name.
     pub name: &'static str,
-    /// The value where nobody says, as the table has it.
+    /// The value if the user does not set one, as the table has it.
     pub default: &'static str,
     /// The values that are taken, as the table has them.
     pub range: &'static str,
-    /// What it does.
+    /// What the parameter does.
     pub meaning: &'static str,
 }
 
@@ -186,11 +187,11 @@ params! {
     warn_unused_fields: bool = true, in ANYTHING, "warnUnusedFields";
 }
 
-/// Rows that hold for the program: a query can't change them.
+/// Rows that hold for the whole program: a query can't change them.
 const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap", "warnUnusedFields"];
 
-/// What KataGo has beside the table for logs, devices, threads, caches, clocks and the choice of a move to play: an
-/// analysis is the same with it. So it is no mistake of a client that sets it.
+/// KataGo's parameters for logs, devices, threads, caches, clocks and the choice of a move to play, which are not in
+/// the table. They don't change an analysis, so a client that sets them makes no mistake.
 const OF_NO_SEARCH: [&str; 60] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
@@ -254,12 +255,12 @@ const OF_NO_SEARCH: [&str; 60] = [
     "trtUseFP16",
 ];
 
-/// Rows of [`OF_NO_SEARCH`] that KataGo reads in files for its GTP engine alone: in a query they are what a client has
-/// mistaken for `wideRootNoise` and `ignorePreRootHistory`.
+/// Rows of [`OF_NO_SEARCH`] that KataGo reads only in files for its GTP engine: a client that has them in a query has
+/// mistaken them for `wideRootNoise` and `ignorePreRootHistory`.
 const OF_GTP: [&str; 2] = ["analysisIgnorePreRootHistory", "analysisWideRootNoise"];
 
-/// What KataGo's search has beside the table, with the value by which it does what is done here. With another one
-/// KataGo's analysis is another one, and ours is not.
+/// Parameters of KataGo's search that are not in the table, with the value with which it does what is done here. With
+/// another value KataGo's analysis changes, and ours does not.
 const LACKING: [(&str, &str); 24] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
@@ -287,14 +288,14 @@ const LACKING: [(&str, &str); 24] = [
     ("useNonBuggyLcb", "true"),
 ];
 
-/// Why a network that is not for human play has no profile.
+/// Why a network that is not for human play can't have a profile.
 const UNUSED_PROFILE: &str = "humanSLProfile is specified as config param but the network does not use it";
 
 impl Params {
-    /// These, and over them the program's options and what was said under names of KataGo's.
+    /// These parameters, changed by what was given under KataGo's names and then by the program's own options.
     ///
     /// # Errors
-    /// A parameter of KataGo's with a value that it has not.
+    /// A parameter of KataGo's with a value that it does not take.
     pub fn of(mut self, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         for (name, value) in typed.of_katago() {
             self.set(name, value).unwrap_or(Ok(()))?;
@@ -303,7 +304,7 @@ impl Params {
         Ok(self)
     }
 
-    /// Takes what has come under flags of ours, which count for more than files.
+    /// Takes what was given by flags of our own, which count for more than files.
     fn take_flags(&mut self, typed: &Typed, meaning: &Meaning) {
         let analysis = &meaning.analysis;
         let mut take = |flag, take: &dyn Fn(&mut Self)| {
@@ -325,16 +326,16 @@ impl Params {
         take("warn-unused-fields", &|params| params.warn_unused_fields = analysis.warns);
     }
 
-    /// Sets the one of that name; `None` where KataGo has none.
+    /// Sets the parameter of this name; `None` if KataGo has none.
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let is_known = OF_NO_SEARCH.contains(&name) || as_here(name).is_some();
         self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
     }
 
-    /// Whether a network can be asked so: one that is not for human play imitates nobody.
+    /// Whether a network can be used with these parameters: one that is not for human play imitates nobody.
     ///
     /// # Errors
-    /// As KataGo words it, without the network's file.
+    /// One line in KataGo's words, without the network's file.
     pub fn suit(&self, is_for_human_play: bool) -> Result<(), String> {
         match self.human_profile {
             Some(_) if !is_for_human_play => Err(UNUSED_PROFILE.to_string()),
@@ -342,24 +343,24 @@ impl Params {
         }
     }
 
-    /// Whether KataGo has one of that name.
+    /// Whether KataGo has a parameter of this name.
     pub fn has(name: &str) -> bool {
         Self::default().set(name, "").is_some()
     }
 
-    /// Whether with this value KataGo's search would do what ours does not.
+    /// Whether KataGo's search would do something with this value that ours does not.
     pub fn lacks(name: &str, value: &str) -> bool {
         as_here(name).is_some_and(|here| !is_same(here, value))
     }
 
-    /// Whether nobody has to be told that what was given under a name of KataGo's is not used.
+    /// Whether the user need not be warned that what was given under a name of KataGo's is not used.
     pub fn heeds(typed: &Typed, name: &str) -> bool {
         let given = typed.of_katago().iter().rev().find(|(other, _)| other == name);
         Self::has(name) && !given.is_some_and(|(name, value)| Self::lacks(name, value))
     }
 
-    /// As [`Params::set`], for one query: nothing comes of what holds for all of them, and KataGo's analysis has no
-    /// parameters of its GTP.
+    /// Like [`Params::set`], for one query: it ignores what holds for the whole program, and does not know the
+    /// parameters that are only for KataGo's GTP engine.
     pub fn set_for_query(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         match name {
             _ if OF_THE_PROGRAM.contains(&name) => Some(Ok(())),
@@ -369,33 +370,33 @@ impl Params {
     }
 }
 
-/// The value of one that is [`LACKING`] by which KataGo does what is done here.
+/// The value of a parameter that is [`LACKING`] with which KataGo does what is done here.
 fn as_here(name: &str) -> Option<&'static str> {
     LACKING.iter().find(|(lacking, _)| *lacking == name).map(|(_, here)| *here)
 }
 
-/// Whether two values are the same, however they are written.
+/// Whether two values are the same, no matter how they are written.
 fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim(), other.trim());
     let numbers = one.parse::<f64>().ok().zip(other.parse::<f64>().ok());
     numbers.map_or_else(|| one.eq_ignore_ascii_case(other), |(one, other)| one == other)
 }
 
-/// A range of what has none.
+/// The range of types that have none.
 pub(crate) const ANYTHING: () = ();
 
-/// A type that parameters have.
+/// A type of parameters.
 pub trait Kind: Sized {
-    /// What says which values are taken.
+    /// The type that says which values are taken.
     type Range;
 
     /// Reads a value.
     ///
     /// # Errors
-    /// As KataGo words them.
+    /// One line in KataGo's words.
     fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String>;
 
-    /// What [`Kind::read`] takes for it.
+    /// Writes the value in a form that [`Kind::read`] takes.
     fn write(&self) -> String;
 }
 
@@ -445,7 +446,7 @@ impl Kind for f64 {
 
     fn read(name: &str, text: &str, range: &Self::Range) -> Result<Self, String> {
         let number: f64 = text.trim().parse().map_err(|_| unparsed(name, text, "double"))?;
-        // No number is in no range.
+        // NaN is in no range.
         if range.contains(&number) { Ok(number) } else { Err(beyond(name, range)) }
     }
 
@@ -494,7 +495,7 @@ impl Kind for Option<Profile> {
 
     fn read(_: &str, text: &str, (): &()) -> Result<Self, String> {
         match text.trim() {
-            // KataGo's ways to say that there is none.
+            // These are KataGo's ways to say that there is none.
             "" | "_" | "\"\"" => Ok(None),
             name => {
                 Profile::from_name(name).map(Some).ok_or_else(|| format!("Unknown human SL network profile: {name}"))
@@ -589,7 +590,7 @@ mod tests {
         assert_eq!(params, Params::default());
     }
 
-    /// What can be set is documented.
+    /// Every parameter that can be set is documented.
     #[test]
     fn the_page_about_go_has_every_parameter() {
         let page = include_str!("../../../../docs/go.md");
@@ -601,7 +602,7 @@ mod tests {
         }
     }
 
-    /// Every row stands in it: with its default, or behind a `#` with another value where nothing is the default.
+    /// The example has every row: with its default, or behind a `#` with another value if the default is nothing.
     #[test]
     fn the_example_configuration_has_the_defaults() {
         let text = include_str!("../../../../fixtures/analysis/analysis_example_go.cfg");

@@ -1,4 +1,4 @@
-//! What parameters mean for a search.
+//! The search plan that follows from parameters.
 
 use super::params::Params;
 use super::query::Query;
@@ -12,14 +12,14 @@ use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, Params as C
 use oncilla_go::planes;
 use std::sync::Arc;
 
-/// KataGo's bound of a pass's prior, where it has one.
+/// The bound of a pass's prior in KataGo, if it has one.
 const MOST_PASS: f32 = 0.95;
 
-/// Deviations are divided by the usual one, which KataGo's files may well say to be 0.
+/// Deviations are divided by the usual one, which may be 0 in KataGo's files.
 const LEAST_DEVIATION: f64 = 0.001;
 
 impl Query {
-    /// How it is searched, with batches of at most so many positions, and so many bytes of notes.
+    /// How the query is searched, with batches of at most `batch` positions and `notes_bytes` bytes of notes.
     pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
         let plan = self.params.plan(batch, notes_bytes);
         Plan { keeps_ownership: self.wanted.any_ownership(), ..plan.with(&self.restrictions, self.allowed()) }
@@ -32,19 +32,19 @@ impl Query {
 }
 
 impl Plan {
-    /// With moves left out: `allowed` says what `restrictions` say.
+    /// The plan with moves left out: `allowed` says the same as `restrictions`.
     pub(crate) fn with(self, restrictions: &Restrictions, allowed: Option<Allowed>) -> Self {
         if restrictions.is_empty() {
             return self;
         }
-        // What is forbidden below the root need not be forbidden behind a mirrored move.
+        // A move that is forbidden below the root need not be forbidden after a mirrored move.
         let prunes_symmetric = self.prunes_symmetric && !restrictions.reach_below_root();
         Self { allowed, prunes_symmetric, ..self }
     }
 }
 
 impl Params {
-    /// How a position is searched whose moves are all allowed and whose ownership nobody asks for.
+    /// How a position is searched if all its moves are allowed and no ownership is wanted.
     pub(crate) fn plan(&self, batch: usize, notes_bytes: usize) -> Plan {
         let params = self;
         let factors = Factors {
@@ -103,7 +103,7 @@ impl Params {
         }
     }
 
-    /// How exploration follows the deviation of utilities as KataGo has them.
+    /// How exploration follows the deviation of utilities that are scaled as in KataGo.
     pub(super) fn deviation(&self) -> Option<Deviation> {
         (self.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
             usual: self.cpuct_utility_stdev_prior.max(LEAST_DEVIATION) as f32,
@@ -112,7 +112,7 @@ impl Params {
         })
     }
 
-    /// For utilities as KataGo has them.
+    /// The core's parameters for utilities that are scaled as in KataGo.
     fn core_params(&self) -> CoreParams {
         let params = self;
         let cpuct = Cpuct {

@@ -1,4 +1,4 @@
-//! What searches many positions of Go at once: the queue, the workers, and what these share.
+//! The pool that searches many positions of Go at the same time: the queue, the workers, and what these share.
 
 use std::sync::Arc;
 
@@ -22,13 +22,14 @@ use crate::go::Evaluator;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
 
-/// Positions at a time, where nobody says how many: as many as suit what runs the largest board.
+/// If the user does not say how many positions are searched at a time, it is as many as suit what runs this largest
+/// board.
 const BOARD: Size = Size::STANDARD;
 
-/// What a search takes: its tree, and as much at most for what is noted beside it.
+/// A search takes this many equal parts: its tree, and at most as much for the notes beside it.
 const PARTS: usize = 2;
 
-/// Takes queries; what comes of them goes to its [`Output`].
+/// Takes queries; their answers go to its [`Output`].
 pub struct Pool {
     defaults: Defaults,
     crew: QueryCrew<Query>,
@@ -36,11 +37,11 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Makes what runs the network on the largest board, and starts the workers.
+    /// Makes the service that runs the network on the largest board, and starts the workers.
     ///
     /// # Errors
-    /// One line: a parameter of KataGo's with a value that it has not, or that the network has no use for; no device,
-    /// no thread.
+    /// One line: a parameter of KataGo's has a value that it does not take, or that does not suit the network; or there
+    /// is no device or no thread.
     pub fn start(model: Model, typed: &Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
         let (params, is_for_human_play) = (Params::default().of(typed, meaning)?, model.encodes_metadata());
         params.suit(is_for_human_play)?;

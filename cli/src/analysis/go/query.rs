@@ -13,7 +13,7 @@ use crate::analysis::request::Object;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::go::NO_PROFILE;
 
-/// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
+/// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
     "action",
     "allowMoves",
@@ -48,25 +48,25 @@ const FIELDS: [&str; 31] = [
     "whiteHandicapBonus",
 ];
 
-/// Whether a query may have it.
+/// Whether a query may have a field of this name.
 pub fn is_field(name: &str) -> bool {
     FIELDS.binary_search(&name).is_ok()
 }
 
-/// A query, understood.
+/// A query that was read.
 #[derive(Debug)]
 pub struct Query {
-    /// Not necessarily unique.
+    /// The query's id, which need not be unique.
     pub id: String,
-    /// The moves that were played.
+    /// The initial position and the moves that were played.
     pub setup: Setup,
-    /// How to search, with what the query itself says of it.
+    /// How to search, including what the query itself says about it.
     pub params: Params,
-    /// Moves to leave out.
+    /// Moves that are left out.
     pub restrictions: Restrictions,
-    /// What to say.
+    /// What the answers contain.
     pub wanted: Wanted,
-    /// When to speak before the end.
+    /// When to report before the end of the search.
     pub reports: Reports,
 }
 
@@ -84,7 +84,7 @@ impl QueuedQuery for Query {
     }
 }
 
-/// What an answer contains beside what all have.
+/// What an answer contains besides what all answers have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// `policy`.
@@ -104,12 +104,12 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether it is said of any position whose each point will be.
+    /// Whether the ownership of the points of any position is wanted.
     pub fn any_ownership(&self) -> bool {
         self.ownership || self.ownership_stdev || self.moves_ownership || self.moves_ownership_stdev
     }
 
-    /// In KataGo's order.
+    /// Reads the fields in KataGo's order.
     fn read(fields: Fields<'_>) -> Result<Self, BadField> {
         Ok(Self {
             moves_ownership: fields.switch("includeMovesOwnership")?,
@@ -123,26 +123,26 @@ impl Wanted {
     }
 }
 
-/// What counts where a query does not say otherwise.
+/// The defaults that count unless a query says otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Defaults {
     params: Params,
-    /// Whether the network is one for human play: then a query has a profile, and else none.
+    /// Whether the network is one for human play: then a query has to have a profile, and otherwise it must have none.
     is_for_human_play: bool,
 }
 
 impl Defaults {
-    /// The program's parameters, for a network that is not for human play.
+    /// Defaults with the program's parameters, for a network that is not for human play.
     pub fn new(params: Params) -> Self {
         Self { params, is_for_human_play: false }
     }
 
-    /// The same, for one that perhaps is.
+    /// Defaults with the program's parameters, for a network that may be for human play.
     pub fn for_network(params: Params, is_for_human_play: bool) -> Self {
         Self { params, is_for_human_play }
     }
 
-    /// Reads a query. The fields are looked at in KataGo's order, so that of several bad ones the same is named.
+    /// Reads a query. The fields are looked at in KataGo's order, so that if several are bad, the same one is named.
     pub fn read(&self, id: &str, object: &Object) -> Read<Query> {
         let mut warnings = Vec::new();
         let query = self.try_read(id, Fields(object), &mut warnings);
@@ -169,7 +169,7 @@ impl Defaults {
         Ok(Accepted { query: Query { id: id.to_string(), setup, params, restrictions, wanted, reports }, turns })
     }
 
-    /// The parameters with `overrideSettings`, and with the query's own, which count for more.
+    /// The parameters as changed by `overrideSettings`, and then by the query's own fields, which count for more.
     fn params(&self, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Params, BadField> {
         let mut params = self.params;
         override_settings(fields, &mut params, warnings)?;
@@ -201,27 +201,27 @@ impl Defaults {
     }
 }
 
-/// A warning of what KataGo's search has, and ours has not.
+/// The warning about what KataGo's search has and ours does not have.
 const LACKING: &str = "Config params of KataGo's that have no effect here";
 
-/// The field with parameters of a query's own.
+/// The field for a query's own parameters.
 const OVERRIDES: &str = "overrideSettings";
 
-/// Why a parameter could not be set.
+/// The error for a parameter that could not be set.
 fn unset(reason: String) -> BadField {
     BadField::new(OVERRIDES, format!("Could not set settings: {reason}"))
 }
 
-/// `overrideSettings`. Names that KataGo doesn't have get a warning, all together, and so does what its search alone
-/// has; it is said even where another field is bad.
+/// Reads `overrideSettings`. Names that KataGo doesn't have get one warning together, and so do parameters that only
+/// its search has; the warnings are given even if another field is bad.
 fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec<BadField>) -> Result<(), BadField> {
     let Some(object) = fields.read(OVERRIDES, "Must be an object", Value::as_object)? else { return Ok(()) };
     let (mut unknown, mut lacking) = (Vec::new(), Vec::new());
     for (name, value) in object {
         let text = match value.as_str() {
-            // As in KataGo it is then as if no file had named it.
+            // As in KataGo, the parameter is then as if no file had named it.
             Some("") => Params::default().get(name).unwrap_or_default(),
-            // Text counts as what it says.
+            // Text counts as the value that it spells.
             Some(text) => text.to_string(),
             None => value.to_string(),
         };
@@ -241,7 +241,7 @@ fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec
     Ok(())
 }
 
-/// The rules that the network knows; a warning where these are others.
+/// The rules that the network knows instead of `rules`; adds a warning if they differ.
 fn supported(rules: Rules, warnings: &mut Vec<BadField>) -> Rules {
     let supported = setup::supported(rules);
     if supported != rules {
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(own.root_policy_temperature, 2.0);
     }
 
-    /// Two kinds of networks: one has to be told whose play is wanted, the other can't be.
+    /// There are two kinds of networks: one must be told whose play is wanted, the other can't be.
     #[test]
     fn a_profile_goes_with_a_network_for_human_play() {
         let read = |is_for_human_play, fields: &Value| {
@@ -321,7 +321,7 @@ mod tests {
         }
         let unused = read(false, &with("rank_3d")).unwrap_err();
         assert!(unused.ends_with("the network does not use it"), "{unused}");
-        // What the program was told counts where a query says nothing.
+        // The program's own profile counts if a query has none.
         let mut params = Params::default();
         assert_eq!(params.set("humanSLProfile", "proyear_1990"), Some(Ok(())));
         let read = Defaults::for_network(params, true).read("q", &object(&json!({})));
@@ -356,7 +356,7 @@ mod tests {
         let named: Vec<&str> = warnings.iter().map(|warning| warning.field.as_str()).collect();
         assert_eq!(named, ["overrideSettings", "rules", "fen", "includeTree", "maxTime", "session"]);
         assert_eq!(warnings[0].error, "Unknown config params: a,b");
-        // A bad field stands alone, but for what was said before it was found.
+        // An error for a bad field stands alone, except for warnings that were given before it was found.
         let bad = json!({ "overrideSettings": { "a": 1 }, "maxVisits": 0, "foo": 1 });
         let Read { query, warnings } = read(&bad);
         assert_eq!((query.unwrap_err().field.as_str(), warnings.len()), ("maxVisits", 1));
@@ -379,7 +379,7 @@ mod tests {
         assert!(read.query.unwrap().query.bytes() >= least + 999);
     }
 
-    /// Some JSON, of which much is near to what queries have.
+    /// Some JSON, much of which is similar to what queries have.
     #[derive(Clone, Debug)]
     struct Json(Value);
 

@@ -1,4 +1,4 @@
-//! The reader against KataGo itself: what its recorded sessions were asked, and what they answered.
+//! The reader of queries compared with KataGo itself: the queries of its recorded sessions, and its answers.
 
 use oncilla_go::Color;
 use serde_json::Value;
@@ -35,9 +35,9 @@ const SESSIONS: [&str; 20] = [
     "s22_concurrency",
 ];
 
-/// What is said here instead, and why: by session and id.
+/// Queries that get another answer here, with the reason: session, id, field and error.
 const OTHERWISE: [(&str, &str, &str, &str); 7] = [
-    // KataGo turns them into numbers of 32 bits.
+    // KataGo turns these into numbers of 32 bits.
     (
         "s02_analyze_turns",
         "floatturns",
@@ -47,7 +47,7 @@ const OTHERWISE: [(&str, &str, &str, &str); 7] = [
     ("s02_analyze_turns", "boolturns", "analyzeTurns", "Must specify an array of integers indicating turns to analyze"),
     ("s02_analyze_turns", "hugeturn", "analyzeTurns", "Invalid turn number: 4294967297"),
     ("s08_priority", "prios_float", "priorities", "Must specify an array of integers indicating priorities"),
-    // KataGo never answers: a client would wait for ever.
+    // KataGo never answers, so that a client would wait forever.
     ("s02_analyze_turns", "emptyturns", "analyzeTurns", "Must not be empty"),
     ("s08_priority", "prios_empty", "analyzeTurns", "Must not be empty"),
     // KataGo names the network's file.
@@ -59,31 +59,31 @@ const OTHERWISE: [(&str, &str, &str, &str); 7] = [
     ),
 ];
 
-/// What KataGo refuses and is taken here: `whiteHandicapBonus` as the number 0, which its description permits. By
-/// session and id, with KataGo's error.
+/// A query that KataGo refuses and that is accepted here: `whiteHandicapBonus` as the number 0, which its description
+/// permits. By session and id, with KataGo's error.
 const TAKEN: [(&str, &str, &str, &str); 1] = [("s13_bad_fields", "f093", "whiteHandicapBonus", "Must be a string")];
 
-/// What is warned of here beside that, since it does nothing here.
+/// Warnings that are given here in addition, because the parameter does nothing here.
 const BESIDE: [(&str, &str, &str); 2] = [
     ("s06_override", "clearcut", "Config params of KataGo's that have no effect here: antiMirror"),
     ("s06_override", "nnconfig", "Config params of KataGo's that have no effect here: nnRandomize"),
 ];
 
-/// Behind it KataGo names its configuration file.
+/// Behind these words KataGo names its configuration file.
 const IN_FILE: &str = " in config file ";
 
-/// What all queries of one id were answered.
+/// All answers to the queries of one id.
 #[derive(Debug, Default, PartialEq)]
 struct Answers {
-    /// Fields and texts.
+    /// Fields with their texts.
     errors: Vec<(String, String)>,
     warnings: Vec<(String, String)>,
-    /// Numbers, and who is to move there, unless nothing was searched.
+    /// Numbers of the turns, and who is to move there, unless nothing was searched.
     turns: Vec<(usize, Option<Color>)>,
 }
 
 impl Answers {
-    /// Turns are answered in any order.
+    /// Sorts the turns, because they are answered in any order.
     fn sorted(mut self) -> Self {
         self.turns.sort_by_key(|(turn, _)| *turn);
         self
@@ -117,7 +117,7 @@ impl Answers {
     }
 }
 
-/// Lines of a session that went one way.
+/// The lines of a session that went in one direction.
 fn lines<'s>(session: &'s [Value], way: &'s str) -> impl Iterator<Item = &'s str> {
     session.iter().filter(move |row| row["dir"] == way).filter_map(|row| row["line"].as_str())
 }
@@ -133,7 +133,7 @@ fn params(session: &[Value]) -> Params {
     params
 }
 
-/// What is read here of the queries of a session, by id.
+/// How the queries of a session are read here, by id.
 fn read(session: &[Value]) -> BTreeMap<String, Answers> {
     let defaults = Defaults::new(params(session));
     let mut read: BTreeMap<String, Answers> = BTreeMap::new();
@@ -147,7 +147,7 @@ fn read(session: &[Value]) -> BTreeMap<String, Answers> {
     read
 }
 
-/// What KataGo answered to those ids.
+/// What KataGo answered to these ids.
 fn answered(session: &[Value], ids: &BTreeMap<String, Answers>) -> BTreeMap<String, Answers> {
     let mut answered: BTreeMap<String, Answers> = BTreeMap::new();
     for answer in lines(session, "out").filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -159,7 +159,7 @@ fn answered(session: &[Value], ids: &BTreeMap<String, Answers>) -> BTreeMap<Stri
     answered
 }
 
-/// Compares a session. Returns how many ids were the same.
+/// Compares a session. Returns for how many ids the answers were the same.
 fn compare(name: &str, session: &[Value]) -> usize {
     let read = read(session);
     let mut answered = answered(session, &read);
@@ -184,7 +184,7 @@ fn compare(name: &str, session: &[Value]) -> usize {
             );
             continue;
         }
-        // Who is to move is not said of what was ended before it was searched.
+        // For a query that was ended before it was searched, KataGo does not say who is to move.
         for (theirs, ours) in theirs.turns.iter_mut().zip(&ours.turns) {
             theirs.1 = theirs.1.or(ours.1);
         }
@@ -199,7 +199,7 @@ fn queries_are_read_as_katago_reads_them() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle/katago");
     if !shared.is_dir() {
         assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", shared.display());
-        // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+        // This is not `eprintln!`, which the test runner does not show if the test passes.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ../shared/oracle/katago is not here\n");
         return;
     }

@@ -1,4 +1,4 @@
-//! Moves that a query leaves out: `avoidMoves`, and all but those of `allowMoves`.
+//! Moves that a query leaves out: those of `avoidMoves`, or all except those of `allowMoves`.
 
 use oncilla_go::{Color, Move, PointSet, Size};
 use serde_json::Value;
@@ -10,20 +10,20 @@ use crate::analysis::fields::{BadField, Fields, integer};
 /// Which moves may not be searched, by player and depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restrictions {
-    /// What is forbidden to each player, by the depth at which that ends.
+    /// The moves that are forbidden to each player, by the depth at which that ends.
     forbidden: [Box<[Forbidden]>; 2],
 }
 
-/// What is forbidden above a depth.
+/// Moves that are forbidden at depths less than `until_depth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Forbidden {
     until_depth: usize,
-    /// The number of a pass is in it like that of a point.
+    /// The set of moves; it contains a pass by its number, like a point.
     moves: PointSet,
 }
 
 impl Restrictions {
-    /// Whether a player may be let play a move, `depth` plies below the position that is analysed.
+    /// Whether a player may play a move `depth` plies below the position that is analysed.
     #[inline]
     pub fn allows(&self, color: Color, depth: usize, mv: Move) -> bool {
         let forbidden = &self.forbidden[color as usize];
@@ -35,20 +35,20 @@ impl Restrictions {
         self.forbidden.iter().all(|forbidden| forbidden.is_empty())
     }
 
-    /// Whether a move is forbidden anywhere but at the position that is analysed.
+    /// Whether a move is forbidden anywhere else than at the position that is analysed.
     pub fn reach_below_root(&self) -> bool {
         self.forbidden.iter().flatten().any(|forbidden| forbidden.until_depth > 1)
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that the restrictions take besides their own size.
     pub fn bytes(&self) -> usize {
         self.forbidden.iter().map(|forbidden| size_of_val(&**forbidden)).sum()
     }
 
-    /// `avoidMoves` or `allowMoves`.
+    /// Reads `avoidMoves` or `allowMoves`.
     ///
     /// # Errors
-    /// As KataGo words them: a field of a rule under its own name.
+    /// A bad field, in KataGo's words: a field of a rule is named by its own name.
     pub fn read(fields: Fields<'_>, size: Size) -> Result<Self, BadField> {
         let (field, only, list) = match (fields.get("avoidMoves"), fields.get("allowMoves")) {
             (None, None) => return Ok(Self::default()),
@@ -73,7 +73,7 @@ impl Restrictions {
                 let all = size.points().chain([size.pass()]);
                 until.extend(all.map(|mv| (mv, rule.until_depth)));
             }
-            // Of several depths for one move the last one counts; 0 forbids it nowhere.
+            // If a move has several depths, the last one counts; 0 forbids it nowhere.
             let depth = if only { 0 } else { rule.until_depth };
             until.extend(rule.moves.iter().map(|&mv| (mv, depth)));
         }
@@ -81,7 +81,7 @@ impl Restrictions {
     }
 }
 
-/// Moves with the same depth together.
+/// Groups the moves by their depth.
 fn by_depth(until: &BTreeMap<Move, usize>) -> Box<[Forbidden]> {
     let mut sets: BTreeMap<usize, PointSet> = BTreeMap::new();
     for (&mv, &depth) in until.iter().filter(|(_, depth)| **depth > 0) {
@@ -94,7 +94,7 @@ fn shape(field: &str) -> BadField {
     BadField::new(field, "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'")
 }
 
-/// An entry of either list.
+/// An entry of `avoidMoves` or `allowMoves`.
 struct Rule {
     player: Color,
     moves: Vec<Move>,

@@ -10,21 +10,21 @@ use super::vertex::{self, Vertex};
 use crate::analysis::fields::{BadField, Fields, integer};
 use crate::analysis::request::Object;
 
-/// Moves that a game keeps free: a search plays on from it.
+/// The room for moves that a game keeps free, because a search plays on from it.
 pub const ROOM: usize = 256;
 
-/// Moves that a game still knows after it has forgotten others: see [`Setup::game`].
+/// The number of moves that a game still knows after it has forgotten others: see [`Setup::game`].
 const KEPT: usize = DEFAULT_CAP - 2 * ROOM;
 
-/// The game up to its last move, in two bytes a move.
+/// A game from its beginning to its last move, in two bytes for each move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     size: Size,
     rules: Rules,
     black_run_is_handicap: bool,
-    /// As they lie at the beginning.
+    /// The stones of each player at the beginning.
     stones: [PointSet; 2],
-    /// Who is to move there.
+    /// Who is to move at the beginning.
     first: Color,
     moves: Box<[Played]>,
 }
@@ -32,19 +32,19 @@ pub struct Setup {
 impl Setup {
     /// The position after `turn` moves, at most all of them.
     ///
-    /// Two moves of one player in a row begin a game anew at the second: nothing is known of what was before. A game of
-    /// more than [`DEFAULT_CAP`] − [`ROOM`] moves forgets its first ones ([`Game::forget`]): ko rules look at the last
-    /// 512 at least. It can hold [`ROOM`] moves more.
+    /// If a player makes two moves in a row, the game begins anew at the second: nothing is known of what was before. A
+    /// game of more than [`DEFAULT_CAP`] − [`ROOM`] moves forgets its first ones ([`Game::forget`]): ko rules look at
+    /// the last 512 at least. The game has room for [`ROOM`] more moves.
     pub fn game(&self, turn: usize) -> Game {
         let mut game = self.start();
         for played in self.moves.iter().take(turn) {
-            // It was played once already.
+            // The move was played once already, so it can be played.
             let _ = self.play(&mut game, played.color(), played.mv());
         }
         game
     }
 
-    /// How many moves there are, which is the number of the last turn.
+    /// The number of moves, which is also the number of the last turn.
     pub fn turns(&self) -> usize {
         self.moves.len()
     }
@@ -59,12 +59,12 @@ impl Setup {
         &self.rules
     }
 
-    /// Bytes that it takes beside itself.
+    /// Bytes that it takes besides its own size.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.moves)
     }
 
-    /// Stones on a board, and no moves yet.
+    /// A setup with the stones on a board, and no moves yet.
     pub fn new(board: &Board, first: Color, rules: Rules, black_run_is_handicap: bool) -> Self {
         let stones = Color::ALL.map(|color| *board.stones(color));
         Self { size: board.size(), rules, black_run_is_handicap, stones, first, moves: Box::default() }
@@ -91,14 +91,14 @@ impl Setup {
             let points = self.stones[color as usize].iter();
             points.map(move |point| (color, point))
         });
-        // They lay on a board already.
+        // The stones were on a board already.
         let board = Board::with_stones(self.size, stones).unwrap_or_else(|_| Board::new(self.size));
         let mut game = Game::starting_from(board, self.first, self.rules);
         game.set_black_run_is_handicap(self.black_run_is_handicap);
         game
     }
 
-    /// Makes it this player's turn, with room for a search: see [`Setup::game`].
+    /// Makes it this player's turn in the game, and makes room for a search: see [`Setup::game`].
     pub fn turn_to(&self, game: &mut Game, color: Color) {
         if color != game.side_to_move() {
             *game = game.begun_anew(color);
@@ -107,17 +107,17 @@ impl Setup {
         }
     }
 
-    /// Plays a move that a record has: no ko and no ban on suicide keeps it from being played.
+    /// Plays a move of a record: no ko and no ban on suicide keeps it from being played.
     ///
     /// # Errors
-    /// As [`Game::play_tolerantly`].
+    /// The errors of [`Game::play_tolerantly`].
     pub fn play(&self, game: &mut Game, color: Color, mv: Move) -> Result<(), PlayError> {
         self.turn_to(game, color);
         game.play_tolerantly(color, mv)
     }
 }
 
-/// What a query says of its board and moves, before it is seen whether they can be played.
+/// The board and moves of a query, before it is known whether the moves can be played.
 #[derive(Debug)]
 pub struct Transcript {
     board: Board,
@@ -126,10 +126,10 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// `boardXSize`, `boardYSize`, `initialStones`, `moves` and `initialPlayer`.
+    /// Reads `boardXSize`, `boardYSize`, `initialStones`, `moves` and `initialPlayer`.
     ///
     /// # Errors
-    /// As KataGo words them.
+    /// A bad field, in KataGo's words.
     pub fn read(fields: Fields<'_>) -> Result<Self, BadField> {
         let (x, y) = (side(fields, "boardXSize")?, side(fields, "boardYSize")?);
         let size = Size::new(x, y).ok_or_else(|| BadField::new("boardXSize", SIDE))?;
@@ -148,7 +148,7 @@ impl Transcript {
         self.board.size()
     }
 
-    /// How many moves there are.
+    /// The number of moves.
     pub fn turns(&self) -> usize {
         self.moves.len()
     }
@@ -156,7 +156,7 @@ impl Transcript {
     /// Plays the moves.
     ///
     /// # Errors
-    /// The first one that can't be played on any board.
+    /// The first move that can't be played on any board.
     pub fn setup(self, rules: Rules, black_run_is_handicap: bool) -> Result<Setup, BadField> {
         let size = self.size();
         let mut setup = Setup::new(&self.board, self.first, rules, black_run_is_handicap);
@@ -187,7 +187,7 @@ fn stones(fields: Fields<'_>, size: Size) -> Result<Board, BadField> {
     let mut board = Board::new(size);
     let Some(list) = fields.get(field) else { return Ok(board) };
     for (color, vertex) in vertex::pairs(field, list, size, false)? {
-        // KataGo passes over what is off the board.
+        // KataGo ignores stones that are off the board.
         let off = || BadField::new(field, format!("Could not parse board location: {}", vertex.name(size)));
         let Vertex::On(point) = vertex else { return Err(off()) };
         board.set_stone(color, point).map_err(|_| off())?;
@@ -195,16 +195,16 @@ fn stones(fields: Fields<'_>, size: Size) -> Result<Board, BadField> {
     Ok(board)
 }
 
-/// Who begins where nobody says: White, if Black has handicap stones.
+/// Who begins if the query does not say: White, if Black has handicap stones, else Black.
 pub fn mover(board: &Board) -> Color {
     let [black, white] = Color::ALL.map(|color| board.stones(color).len());
     if black >= 2 && white == 0 { Color::White } else { Color::Black }
 }
 
-/// `rules`, and `komi` and `whiteHandicapBonus`, which count for more.
+/// Reads `rules`, then `komi` and `whiteHandicapBonus`, which count for more.
 ///
 /// # Errors
-/// As KataGo words them.
+/// A bad field, in KataGo's words.
 pub fn rules(fields: Fields<'_>) -> Result<Rules, BadField> {
     let bad = |text: &str| BadField::new("rules", format!("Could not parse rules: {text}"));
     let mut rules = match fields.get("rules") {
@@ -227,17 +227,18 @@ pub fn rules(fields: Fields<'_>) -> Result<Rules, BadField> {
 const NO_RULES: &str = "Must specify rules string, such as \"chinese\" or \"tromp-taylor\", or a JSON object with detailed rules \
                         parameters.";
 
-/// The name of a handicap bonus. One is `"0"`, and KataGo's description has it without marks too.
+/// The name of a handicap bonus. One name is `"0"`, which may also be the number 0, as in KataGo's description.
 fn bonus_name(value: &Value) -> Option<&str> {
     if value.as_i64() == Some(0) { Some("0") } else { value.as_str() }
 }
 
-/// A number of points. What is as near to one half as numbers of 32 bits can tell counts as that.
+/// Reads a komi in points. A number that differs from a multiple of one half by less than 32 bits can tell counts as
+/// that multiple.
 fn komi(value: &Value) -> Option<Komi> {
     Komi::from_points(value.as_f64()? as f32)
 }
 
-/// A name, the compact form, or an object that is written in a text.
+/// Reads rules from a name, the compact form, or an object that is written as text.
 pub fn rules_in_text(text: &str) -> Option<Rules> {
     if text.trim_start().starts_with('{') {
         return rules_of_object(&serde_json::from_str(text).ok()?);
@@ -245,7 +246,8 @@ pub fn rules_in_text(text: &str) -> Option<Rules> {
     text.parse().ok()
 }
 
-/// A choice on some of the axes. The others are Tromp and Taylor's, but for tax and komi, which follow the scoring.
+/// Reads rules from an object that sets some of the axes. The others are Tromp and Taylor's, except for tax and komi,
+/// which follow the scoring.
 pub fn rules_of_object(object: &Object) -> Option<Rules> {
     let mut rules = Rules::TROMP_TAYLOR;
     let (mut tax, mut points) = (None, None);
@@ -267,7 +269,7 @@ pub fn rules_of_object(object: &Object) -> Option<Rules> {
     Some(rules)
 }
 
-/// What [`rules_of_object`] reads, without the komi.
+/// The object for rules that [`rules_of_object`] reads, without the komi.
 pub fn object_of_rules(rules: &Rules) -> Object {
     let mut object = Object::new();
     object.insert("friendlyPassOk".into(), rules.friendly_pass.into());
@@ -280,7 +282,7 @@ pub fn object_of_rules(rules: &Rules) -> Object {
     object
 }
 
-/// The nearest rules that networks know: none has seen a button where territory is counted.
+/// The nearest rules that networks know: no network has seen a button together with territory scoring.
 pub fn supported(rules: Rules) -> Rules {
     Rules { button: rules.button && rules.scoring == Scoring::Area, ..rules }
 }
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(first(json!({ "initialStones": [["B", "A1"], ["B", "A2"], ["W", "C3"]] })), Color::Black);
         assert_eq!(first(json!({ "initialStones": two, "moves": [["B", "C3"]] })), Color::Black);
         assert_eq!(first(json!({ "initialStones": two, "initialPlayer": "b" })), Color::Black);
-        // A first move of the other player: turn 0 is as the field says, and turn 1 begins anew.
+        // If the other player makes the first move, turn 0 is as the field says, and turn 1 begins anew.
         let setup = read(json!({ "initialPlayer": "B", "moves": [["W", "C3"]] })).unwrap();
         assert_eq!([0, 1].map(|turn| setup.game(turn).side_to_move()), [Color::Black; 2]);
     }
@@ -369,12 +371,12 @@ mod tests {
         }
     }
 
-    /// A game by chance, of moves that no rule forbids, and as long as that.
+    /// A random game of moves that no rule forbids, `moves` moves long.
     fn long_game(rules: Rules, moves: usize) -> oncilla_go::Game<4096> {
         let mut game = oncilla_go::Game::new(Size::new(9, 9).unwrap(), rules);
         let mut state = 7u64;
         for _ in 0..moves {
-            // The numbers of Knuth's MMIX.
+            // This is the generator of Knuth's MMIX.
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let legal: Vec<Move> = game.legal_moves().collect();
             game.play(legal[(state >> 33) as usize % legal.len()]).unwrap();

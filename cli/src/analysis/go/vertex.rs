@@ -10,7 +10,7 @@ use crate::analysis::fields::BadField;
 pub enum Vertex {
     /// A point of the board, or a pass.
     On(Move),
-    /// Column and row from the top that are no point of the board: nobody can play there.
+    /// Column and row, counted from the top, that are not on the board: no move can be played there.
     Off(i32, i32),
 }
 
@@ -33,7 +33,7 @@ impl Vertex {
         size.parse(&format!("{column}{row}")).ok().map(Vertex::On)
     }
 
-    /// As an error names it.
+    /// The vertex as an error names it.
     pub fn name(self, size: Size) -> String {
         match self {
             Vertex::On(mv) => size.format(mv).to_string(),
@@ -45,9 +45,9 @@ impl Vertex {
     }
 }
 
-/// KataGo numbers points by rows with one more column for the edge, and names what is there from the other side: to the
-/// right of a row is to the left of the next one. What it would take for a point of the board is named as it was
-/// written.
+/// The point by which KataGo names one that is off the board. KataGo numbers points by rows that have one more column
+/// for the edge, so a point to the right of a row is named as the one to the left of the next row. If the number is
+/// that of a point on the board, the name is the one that was written.
 fn beyond_the_edge(x: i64, y: i64, size: Size) -> (i64, i64) {
     let row = i64::from(size.x()) + 1;
     let number = (x + 1) + (y + 1) * row;
@@ -69,10 +69,10 @@ pub fn player(text: &str) -> Option<Color> {
     }
 }
 
-/// `[player, vertex]` pairs, of which the list may be long.
+/// Reads `[player, vertex]` pairs, of which there may be many.
 ///
 /// # Errors
-/// As KataGo words them, of `field`.
+/// A bad `field`, in KataGo's words.
 pub fn pairs(field: &str, list: &Value, size: Size, pass: bool) -> Result<Vec<(Color, Vertex)>, BadField> {
     let shape = || BadField::new(field, "Must be an array of pairs of the form: [\"b\" or \"w\", GTP board vertex]");
     let list = list.as_array().ok_or_else(shape)?;

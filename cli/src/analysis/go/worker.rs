@@ -1,4 +1,4 @@
-//! A worker searches one position after the other, with the evaluator that all share.
+//! A worker searches one position after the other, with the evaluator that all workers share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,25 +17,25 @@ use crate::text::quoted;
 
 /// What a worker needs.
 pub struct Worker {
-    /// What is asked for.
+    /// The queue of the positions to search.
     pub queue: Arc<Queue<Query>>,
     /// Where answers go.
     pub output: Arc<Output>,
     /// The network.
     pub evaluator: Arc<Evaluator>,
-    /// Bytes of its tree, and as many beside it at most.
+    /// The bytes of the worker's tree, and the most bytes for its notes.
     pub tree_bytes: usize,
-    /// Positions that are evaluated together; 0: as many as suit what runs the board.
+    /// Positions that are evaluated together; 0 for as many as suit what runs the board.
     pub minibatch: usize,
-    /// Workers that there are.
+    /// The number of workers.
     pub parallel: usize,
 }
 
-/// How long a step may take in playouts: between two steps reports and the end are thought of.
+/// Playouts between two moments at which reports and the end of the search are considered.
 const STEP: u64 = 64;
 
 impl Worker {
-    /// Until the queue is closed and empty.
+    /// Searches until the queue is closed and empty.
     pub fn run(self) {
         while let Some(taken) = self.queue.take() {
             self.search(&taken);
@@ -43,7 +43,7 @@ impl Worker {
         }
     }
 
-    /// Searches a position. However that ends, the turn gets its last line.
+    /// Searches a position. However the search ends, the turn gets its last line.
     fn search(&self, taken: &Taken<Query>) {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let searched = match taken.running.is_ended() {
@@ -97,7 +97,7 @@ impl Worker {
         Ok(answer::line(query, turn, &search, false))
     }
 
-    /// Positions of this search that are evaluated together.
+    /// The number of positions of this search that are evaluated together.
     fn batch(&self, facts: &Facts) -> usize {
         let (waiting, running) = self.queue.len();
         let suitable = || batches::suitable(facts, (waiting + running).min(self.parallel));
@@ -105,7 +105,7 @@ impl Worker {
     }
 }
 
-/// A line for a person, who asked for more visits than there is memory for.
+/// A line for a person that says that the query asked for more visits than there is memory for.
 fn full(query: &Query, turn: usize, visits: u64) -> String {
     let (id, most) = (quoted(&query.id), query.params.max_visits);
     format!("query {id}, turn {turn}: ended after {visits} of {most} visits, for its part of Hash is full")

@@ -3,7 +3,7 @@
 /// Slots of the smallest table.
 const FIRST_SLOTS: usize = 64;
 
-/// Where entries stand, by 32 bits of their key. What else is in the key the entries know themselves.
+/// Maps entries to their places, by 32 bits of their key. The entries themselves know the rest of their key.
 ///
 /// A slot is 0 if it is empty; else the tag is its upper half, and the place plus one its lower half.
 #[derive(Default)]
@@ -13,28 +13,28 @@ pub struct Index {
     len: usize,
 }
 
-/// The part of a key that the index looks at.
+/// The part of a key that the index uses.
 pub fn tag(key: u64) -> u32 {
     key as u32
 }
 
-/// At most three quarters of the slots are in use, so that what is searched for is near.
+/// At most three quarters of the slots are in use, so that searches are short.
 const fn most_used(slots: usize) -> usize {
     slots / 4 * 3
 }
 
 impl Index {
-    /// For at most `entries` entries.
+    /// An empty index for at most `entries` entries.
     pub fn new(entries: usize) -> Self {
         Self { slots: Vec::new(), most_slots: slots_for(entries), len: 0 }
     }
 
-    /// Bytes of an index for so many entries, when it has grown to its full size.
+    /// Bytes of an index for `entries` entries when it has grown to its full size.
     pub const fn bytes_for(entries: usize) -> usize {
         slots_for(entries) * size_of::<u64>()
     }
 
-    /// Bytes that it takes now.
+    /// Bytes that the index takes now.
     pub fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<u64>()
     }
@@ -53,9 +53,10 @@ impl Index {
         self.len < most_used(self.slots.len())
     }
 
-    /// Makes the table larger and fills it with `entries`, which are all there are. False if it has its full size.
+    /// Makes the table larger and fills it with `entries`, which have to be all there are. Returns false if the table
+    /// has its full size.
     ///
-    /// The old table goes before the new one comes: both together would be more than the bound.
+    /// The old table is freed before the new one is made: both together would exceed the bound.
     pub fn grow(&mut self, entries: impl Iterator<Item = (u32, u32)>) -> bool {
         let slots = (2 * self.slots.len()).max(FIRST_SLOTS).min(self.most_slots);
         if slots == self.slots.len() {
@@ -67,7 +68,7 @@ impl Index {
         true
     }
 
-    /// Adds an entry. There must be room.
+    /// Adds an entry. There must be room for it.
     pub fn insert(&mut self, tag: u32, place: u32) {
         let mut at = self.home(tag);
         while self.slots[at] != 0 {
@@ -77,7 +78,7 @@ impl Index {
         self.len += 1;
     }
 
-    /// The first place with this tag that `is_it` agrees to.
+    /// The first place with this tag for which `is_it` returns true.
     pub fn find(&self, tag: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
@@ -93,14 +94,15 @@ impl Index {
         None
     }
 
-    /// Takes out an entry that is there.
+    /// Removes an entry, which must be there.
     pub fn remove(&mut self, tag: u32, place: u32) {
         let mut hole = self.home(tag);
         while self.slots[hole] != slot(tag, place) {
             debug_assert!(self.slots[hole] != 0, "the entry is there");
             hole = self.next(hole);
         }
-        // What stands behind moves up, unless that were before its home: no search may meet a hole too soon.
+        // The entries behind the hole move up into it, except to slots before their home: no search may meet a hole too
+        // soon.
         let mut at = self.next(hole);
         while self.slots[at] != 0 {
             let home = self.home(tag_of(self.slots[at]));
@@ -114,7 +116,7 @@ impl Index {
         self.len -= 1;
     }
 
-    /// Where the search for a tag begins.
+    /// The slot at which the search for a tag begins.
     fn home(&self, tag: u32) -> usize {
         ((u64::from(tag) * self.slots.len() as u64) >> 32) as usize
     }

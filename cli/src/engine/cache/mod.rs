@@ -1,11 +1,12 @@
-//! What the network said of positions, kept across the searches of a process.
+//! A cache of the network's evaluations of positions, kept across the searches of a process.
 //!
-//! A key stands for all that the network saw and for the legal moves, so that an entry can be taken for an evaluation.
-//! It holds the value and the logits of the legal moves as 32-bit floating-point numbers, nothing rounded: what comes
-//! out is to the bit what went in, and a search at batch size 1 grows the same tree with the cache as without.
+//! A key stands for all that the network saw and for the legal moves, so that an entry can replace an evaluation. An
+//! entry holds the value and the logits of the legal moves as 32-bit floating-point numbers. Nothing is rounded: what
+//! is read is to the bit what was stored, and a search at batch size 1 grows the same tree with the cache as without.
 //!
-//! The cache is parted by key into shards, each behind a lock of its own, so that threads seldom meet. The oldest entry
-//! of a shard makes room for the newest. An entry of n moves takes 4·(6 + n) bytes and some 11 in an index.
+//! The cache is divided by key into shards, each behind a lock of its own, so that threads seldom meet. The oldest
+//! entry of a shard makes room for the newest. An entry of n moves takes 4·(6 + n) bytes, and some 11 bytes in an
+//! index.
 
 mod index;
 mod shard;
@@ -16,42 +17,43 @@ use oncilla_core::evaluate::Value;
 use shard::Shard;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most shards. Threads are fewer by far; that two of them want the same one at the same time is an exception.
+/// The largest number of shards. There are far fewer threads, so two of them seldom want the same shard at the same
+/// time.
 const MOST_SHARDS: usize = 64;
-/// A shard of a cache with several holds some hundreds of entries.
+/// If a cache has several shards, each has at least this many bytes: some hundreds of entries.
 const LEAST_SHARD_BYTES: usize = 64 << 10;
-/// So that parting a bound on the entries loses little.
+/// Each of several shards has at least this many entries, so that dividing a bound on the entries loses little.
 const LEAST_SHARD_ENTRIES: usize = 16;
 
-/// Evaluations by key, for any number of threads.
+/// Evaluations by key, shared by any number of threads.
 pub struct Cache {
-    /// A power of two of them, chosen by the highest bits of a key.
+    /// The number of shards is a power of two; the highest bits of a key choose one.
     shards: Box<[Padded]>,
 }
 
-/// Shards don't share a line of the processor's cache, or locking one would slow the next.
+/// Shards don't share a line of the processor's cache, because locking one would slow down the next.
 #[repr(align(64))]
 struct Padded(Mutex<Shard>);
 
-/// What a cache did and holds.
+/// What a cache did and what it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
-    /// Positions that were asked for and known.
+    /// Positions that were asked for and found.
     pub hits: u64,
-    /// Positions that were asked for and not known.
+    /// Positions that were asked for and not found.
     pub misses: u64,
-    /// Entries that made room for newer ones.
+    /// Entries that were evicted for newer ones.
     pub evictions: u64,
-    /// Entries now.
+    /// Entries that the cache holds now.
     pub entries: u64,
-    /// Bytes now: of what was allocated, the part that has been written to.
+    /// Bytes that the cache takes now: the part of its allocations that has been written to.
     pub bytes: u64,
 }
 
 impl Cache {
-    /// An empty cache that holds at most `entries` evaluations and takes at most `bytes` bytes, all its own structures
-    /// included. `None` if not a single entry has room, or the system does not grant the address space. Memory is
-    /// touched only as entries come.
+    /// An empty cache that holds at most `entries` evaluations and takes at most `bytes` bytes, including all its own
+    /// structures. `None` if there is no room for a single entry, or if the system does not grant the address space.
+    /// Memory is touched only as entries are added.
     pub fn new(bytes: usize, entries: usize) -> Option<Self> {
         let most = (bytes / LEAST_SHARD_BYTES).min(entries / LEAST_SHARD_ENTRIES).clamp(1, MOST_SHARDS);
         let count = 1 << most.ilog2();
@@ -60,24 +62,24 @@ impl Cache {
         Some(Self { shards: (0..count).map(shard).collect::<Option<_>>()? })
     }
 
-    /// What is known of the position with `key`: its value, and its logits in the place of `logits`, which are as many
-    /// as it has legal moves.
+    /// Looks up the position with `key`: returns its value and writes its logits to `logits`, which has one element for
+    /// each of its legal moves.
     pub fn get(&self, key: u64, logits: &mut [f32]) -> Option<Value> {
         self.shard(key).get(key, logits)
     }
 
-    /// Keeps the evaluation of a position. One that is known stays as it is; a position without moves is not kept: the
-    /// rules say what it is worth.
+    /// Keeps the evaluation of a position. An entry that is there already stays as it is. A position without moves is
+    /// not kept: the rules say what it is worth.
     pub fn put(&self, key: u64, value: Value, logits: &[f32]) {
         self.shard(key).put(key, value, logits);
     }
 
-    /// Forgets all entries, and what was counted.
+    /// Forgets all entries and resets the counts.
     pub fn clear(&self) {
         self.shards.iter().for_each(|shard| shard.lock().clear());
     }
 
-    /// What it did since it was made or cleared, and what it holds.
+    /// What the cache did since it was made or cleared, and what it holds.
     pub fn counts(&self) -> CacheCounts {
         let own = (size_of::<Self>() + size_of_val(&*self.shards)) as u64;
         self.shards.iter().fold(CacheCounts { bytes: own, ..CacheCounts::default() }, |sum, shard| {
@@ -93,14 +95,15 @@ impl Cache {
     }
 
     fn shard(&self, key: u64) -> MutexGuard<'_, Shard> {
-        // A single shard would shift all bits out.
+        // A single shift to the right would be one by 64 bits if there is one shard, which overflows.
         let index = (key >> 32 << self.shards.len().ilog2() >> 32) as usize;
         self.shards[index].lock()
     }
 }
 
 impl Padded {
-    /// Nothing in a shard can panic between two steps that belong together.
+    /// A lock that is poisoned is taken all the same: nothing in a shard can panic between two steps that belong
+    /// together.
     fn lock(&self) -> MutexGuard<'_, Shard> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

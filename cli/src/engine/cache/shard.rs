@@ -1,4 +1,4 @@
-//! A part of the cache: entries one behind the other in a ring, and an index.
+//! A shard of the cache: a ring of entries, one behind the other, and an index.
 
 use super::CacheCounts;
 use super::index::{Index, tag};
@@ -7,25 +7,26 @@ use oncilla_core::evaluate::Value;
 /// Words of an entry before its logits: key (low half first), number of moves, W − L, D, moves left.
 const HEADER: usize = 6;
 
-/// The index has room for entries of this many words: 18 moves. A middlegame has some 33; where all positions have
-/// fewer moves than 18, a part of the ring stays empty.
+/// The index has room for as many entries as the shard holds at this many words each, which means 18 moves. A
+/// middlegame position has some 33; if all positions have fewer than 18 moves, a part of the ring stays empty.
 const WORDS_IN_INDEX: usize = HEADER + 18;
 
-/// What the index takes for an entry: three entries have four slots.
+/// Bytes that the index takes for an entry: three entries have four slots.
 const INDEX_BYTES: usize = 11;
 
-/// Entries in the order in which they came. The oldest goes when the newest needs its place.
+/// Entries in the order in which they were added. The oldest is evicted when the newest needs its place.
 pub struct Shard {
-    /// Grows to `most_words`. Entries are not parted at the end: the last one may leave a few words.
+    /// The ring, which grows to `most_words`. Entries are not split at its end, so the last one may leave a few words
+    /// unused.
     words: Vec<u32>,
     most_words: usize,
     most_entries: usize,
-    /// The oldest entry.
+    /// The place of the oldest entry.
     oldest: usize,
     /// Where the next entry goes.
     end: usize,
-    /// Where the entries end that stand before the ring's beginning, if the newest ones stand behind it: then entries
-    /// are at `oldest..wrapped` and `0..end`, else at `oldest..end`.
+    /// If the newest entries have wrapped around to the ring's beginning: where those at its end stop. Then entries are
+    /// at `oldest..wrapped` and `0..end`, else at `oldest..end`.
     wrapped: Option<usize>,
     index: Index,
     hits: u64,
@@ -34,10 +35,10 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// An empty shard of at most `bytes` bytes on the heap and `entries` entries; `None` if no entry fits, or the
+    /// An empty shard of at most `bytes` bytes on the heap and `entries` entries; `None` if no entry fits, or if the
     /// system does not grant the address space.
     pub fn new(bytes: usize, entries: usize) -> Option<Self> {
-        // Places are 32-bit numbers of words.
+        // Places are counted in words, in 32 bits.
         let bytes = bytes.min((u32::MAX as usize).saturating_mul(4));
         let most_entries = entries.min(bytes / (4 * WORDS_IN_INDEX + INDEX_BYTES));
         let most_words = bytes.saturating_sub(Index::bytes_for(most_entries)) / 4;
@@ -60,7 +61,7 @@ impl Shard {
         })
     }
 
-    /// Forgets all entries. What they took goes back to the system.
+    /// Forgets all entries and returns their memory to the system.
     pub fn clear(&mut self) {
         self.words = Vec::new();
         if self.words.try_reserve_exact(self.most_words).is_err() {
@@ -122,12 +123,12 @@ impl Shard {
         u64::from(self.words[place + 1]) << 32 | u64::from(self.words[place])
     }
 
-    /// Where the entry behind that at `place` stands, if there is one on this side of the ring's end.
+    /// The place of the entry behind the one at `place`, if there is one before the ring's end.
     fn next(&self, place: usize) -> usize {
         place + HEADER + self.words[place + 2] as usize
     }
 
-    /// A place for `len` words, which are no more than the ring has. Entries that stand there go.
+    /// Finds a place for `len` words, which must be no more than the ring has. Entries that stand there are evicted.
     fn make_room(&mut self, len: usize) -> usize {
         loop {
             match self.wrapped {
@@ -178,7 +179,7 @@ impl Shard {
 
 #[cfg(test)]
 impl Shard {
-    /// Bytes on the heap, touched or not.
+    /// Bytes on the heap, whether touched or not.
     pub fn allocated(&self) -> usize {
         4 * self.words.capacity() + self.index.bytes()
     }
@@ -198,7 +199,7 @@ mod tests {
 
     impl Arbitrary for Operation {
         fn arbitrary(g: &mut Gen) -> Self {
-            // Few keys, so that they come again, with tags that are equal, near each other and at both ends.
+            // There are few keys, so that they come again; their tags are equal, near each other or at both ends.
             let number = u64::from(u8::arbitrary(g) % 200);
             let key = number << 33 | g.choose(&[0, number, number << 27 & 0xffff_ffff, 0xffff_ffff]).unwrap();
             match u8::arbitrary(g) {
@@ -217,7 +218,7 @@ mod tests {
         Value { wl: key as u32 as f32, d: 0.5, m: 3.0 }
     }
 
-    /// What must be in a shard: keys and numbers of moves, the oldest first.
+    /// What a shard must hold: keys and numbers of moves, the oldest first.
     type Model = Vec<(u64, usize)>;
 
     fn words(entries: &[(u64, usize)]) -> usize {
@@ -230,8 +231,8 @@ mod tests {
         if moves == 0 || len > shard.most_words || model.iter().any(|&(known, _)| known == key) {
             return;
         }
-        // The model leaves the number of those that had to go to the shard, but holds it to what was needed: one entry
-        // less, and there would have been no room, even if the ring's end had not left some over.
+        // The shard decides how many entries had to go, but the model checks that they had to: with one fewer gone,
+        // there would have been no room, even if none were lost at the ring's end.
         let gone = model.len() + 1 - shard.index.len();
         if gone > 0 {
             let longest = HEADER + 256;
@@ -258,7 +259,7 @@ mod tests {
             let bytes = usize::from(bytes) % 20_000 + 200;
             let Some(mut shard) = Shard::new(bytes, usize::from(entries) + 1) else { return bytes < 300 };
             let mut model = Model::new();
-            // Enough to go round a small ring some times.
+            // Enough operations to go round a small ring a few times.
             for operation in operations.iter().cycle().take(4 * operations.len()) {
                 match *operation {
                     Operation::Put { key, moves } => put(&mut shard, &mut model, key, moves),

@@ -1,14 +1,14 @@
 use super::*;
 use std::thread;
 
-/// The evaluation that a test gives to a key: another key has another one.
+/// The evaluation that a test gives to a key; other keys have other ones.
 fn evaluation(key: u64) -> (Value, Vec<f32>) {
     let number = |salt: u64| (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ salt << 7) as u32 as f32 / 1e7;
     let moves = key % 61 + 1;
     (Value { wl: number(1), d: number(2), m: number(3) }, (0..moves).map(|mv| number(4 + mv)).collect())
 }
 
-/// A key with as many moves as a number in the test has: keys are hashes, and all of their bits matter.
+/// The key that stands for a number of the test: keys are hashes, and all of their bits matter.
 fn key(number: u64) -> u64 {
     let spread = number.wrapping_mul(0xd129_0ddb_53c4_3e49).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     spread ^ spread >> 31
@@ -19,7 +19,7 @@ fn put(cache: &Cache, key: u64) {
     cache.put(key, value, &logits);
 }
 
-/// True if the key is known; what is known must be right.
+/// Whether the cache knows the key; what it knows must be right.
 fn knows(cache: &Cache, key: u64) -> bool {
     let (value, logits) = evaluation(key);
     let mut found = vec![f32::NAN; logits.len()];
@@ -96,7 +96,7 @@ fn the_bound_in_bytes_holds_for_everything_that_is_allocated() {
         }
         let counts = cache.counts();
         assert!(counts.evictions > 0 && counts.entries > 0);
-        // Most of the room is used, where the bound on the bytes is the one that counts.
+        // Most of the room is used if the bound on the bytes is the one that counts.
         assert!(entries < usize::MAX || bytes < 10_000 || counts.bytes > bytes as u64 * 9 / 10, "{counts:?}");
     }
 }
@@ -121,7 +121,7 @@ fn threads_share_a_cache() {
             move || {
                 let mut hits = 0;
                 for n in 0..GETS {
-                    // Some keys come often, most of them seldom: what is asked for is sometimes there.
+                    // Some keys come often, but most of them seldom, so that some lookups hit.
                     let number = (key(n + thread * GETS) >> 40) % if n % 2 == 0 { 500 } else { 10_000 };
                     match knows(cache, key(number)) {
                         true => hits += 1,
@@ -140,6 +140,6 @@ fn threads_share_a_cache() {
     let counts = cache.counts();
     assert_eq!((counts.hits, counts.hits + counts.misses), (hits, THREADS * GETS));
     assert!(hits > GETS / 10 && counts.evictions > 0, "{counts:?}");
-    // Two threads that missed the same key have kept it once.
+    // If two threads missed the same key, it was kept only once.
     assert!(counts.entries + counts.evictions <= counts.misses);
 }

@@ -36,7 +36,7 @@ fn evaluator(backend: BackendKind) -> Evaluator {
     Evaluator::new(&settings(backend)).unwrap().0
 }
 
-/// A game of `plies` that the positions of a test come from, each with its moves.
+/// The positions of a game of `plies` plies, each with its moves, which the tests use.
 fn game(plies: usize) -> Vec<(History, MoveList)> {
     let mut history = History::startpos();
     let mut positions = Vec::new();
@@ -51,7 +51,7 @@ fn game(plies: usize) -> Vec<(History, MoveList)> {
 
 type Answers = Vec<(Value, Vec<f32>)>;
 
-/// For an evaluator without a cache, which never knows anything.
+/// Pushes a position into the batch of an evaluator without a cache, which never knows the position.
 fn push(batch: &mut Batch, (history, moves): &(History, MoveList)) {
     assert_eq!(batch.push(history, moves), Pushed::Waits);
 }
@@ -111,36 +111,36 @@ fn random_policies_are_spread() {
     let logits: Vec<f32> = answers.into_iter().flat_map(|(_, logits)| logits).collect();
     let mean = logits.iter().sum::<f32>() / logits.len() as f32;
     let deviation = (logits.iter().map(|l| (l - mean).powi(2)).sum::<f32>() / logits.len() as f32).sqrt();
-    // Uniform in [0, 3): 1.5 and 3/√12. Some thousand logits know both to a few hundredths.
+    // Logits are uniform in [0, 3): mean 1.5, deviation 3/√12. Some thousand logits give both to a few hundredths.
     assert!(logits.len() > 800 && (mean - 1.5).abs() < 0.1 && (deviation - 0.866).abs() < 0.05);
 }
 
-/// A device that takes 3 positions at once, and fails as its plan says.
+/// A device that takes 3 positions at once, and fails as `plan` says.
 struct Failing {
     host: Box<dyn Backend>,
-    /// The answers of the first call, which are those of all others too, where it has to be quick.
+    /// If the device has to be quick: the answers of the first call, which all other calls get too.
     canned: Option<Outputs>,
     calls: usize,
     plan: Plan,
 }
 
-/// What happens in a call, by its number.
+/// The fault of each call, by the call's number.
 pub type Plan = Box<dyn Fn(usize) -> Option<Fault> + Send>;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// The device says that it failed.
     Loud,
-    /// It does not, but its answers are no numbers.
+    /// The device says nothing, but its answers are not numbers.
     Nonsense,
-    /// Nor are its estimates of moves left.
+    /// The device's estimates of moves left are not numbers.
     NoMovesLeft,
     /// The right answers come late.
     Slow,
-    /// And very late.
+    /// The right answers come very late.
     Stalled,
     Panic,
-    /// It never answers.
+    /// The device never answers.
     Silent,
 }
 
@@ -192,7 +192,7 @@ impl Backend for Failing {
                 thread::sleep(Duration::from_millis(20));
                 Ok(())
             }
-            // Longer than a thread of a search looks for something to do in vain.
+            // This is longer than a thread of a search looks for something to do in vain.
             Some(Fault::Stalled) => {
                 thread::sleep(Duration::from_secs(4));
                 Ok(())
@@ -205,28 +205,28 @@ impl Backend for Failing {
     }
 }
 
-/// An evaluator with the embedded network on a device that fails as `plan` says. A `quick` one gives the same answer to
-/// all positions.
+/// An evaluator with the embedded network on a device that fails as `plan` says. With `quick`, the device gives the
+/// same answer to all positions.
 pub fn on_failing_device(backend: BackendKind, quick: bool, plan: Plan) -> Evaluator {
     on_device(backend, quick, plan, |device, _| Box::new(device))
 }
 
-/// One on a device of which no batch comes back, with no host to stand in for it.
+/// An evaluator on a device that fails in each batch, with no host to stand in for it.
 pub fn on_nothing() -> Evaluator {
     without_host(Box::new(|_| Some(Fault::Loud)))
 }
 
-/// One on a device that fails as `plan` says, with no host to stand in for it.
+/// An evaluator on a device that fails as `plan` says, with no host to stand in for it.
 pub fn without_host(plan: Plan) -> Evaluator {
     on_unit(plan, |device| Unit::device(vec![device]))
 }
 
-/// One on a host whose answers are what `plan` says: there is nobody else to ask.
+/// An evaluator on a host that fails as `plan` says: there is nothing else to ask.
 pub fn on_failing_host(plan: Plan) -> Evaluator {
     on_unit(plan, |host| Unit::host(host, Vec::new()))
 }
 
-/// One on a device of which no batch is waited for longer than `patience` says.
+/// An evaluator on a device that is not waited for longer than `patience` says.
 pub fn on_watched_device(quick: bool, plan: Plan, patience: Patience) -> Evaluator {
     on_device(BackendKind::OpenCl, quick, plan, |device, graph| watched(device, graph, patience))
 }
@@ -235,7 +235,7 @@ fn watched(device: Failing, graph: &Arc<Graph>, patience: Patience) -> Box<dyn B
     Box::new(Watched::new(device, Arc::clone(graph), patience).unwrap())
 }
 
-/// Runs any graph on such a device, which has the right answers until it fails.
+/// A service that runs any graph on such a device, which gives the right answers until it fails.
 pub fn serve_on_watched_device(graph: &Arc<Graph>, plan: Plan, patience: Patience) -> Service {
     let host = Box::new(Host::new(Arc::clone(graph), 1).unwrap());
     let device = watched(Failing { host, canned: None, calls: 0, plan }, graph, patience);
@@ -278,7 +278,7 @@ fn on_device(
     }
 }
 
-/// What `fault` is called where a person reads of it.
+/// The words for `fault` in lines for a person.
 fn named(fault: Fault) -> &'static str {
     if fault == Fault::Loud { "out of order" } else { "an output of the network is no finite number" }
 }
@@ -322,7 +322,7 @@ fn the_host_takes_over_once_from_a_device_that_fails() {
         });
         let said = |what: &str| notes.iter().filter(|note| **note == format!("{}; {what}", named(fault))).count();
         let (once, for_good) = (said("the host evaluates the batch"), said("the host takes over"));
-        // A thread that saw both says the second.
+        // A thread that saw both faults tells only the second.
         assert!(once <= 1 && for_good == 1 && once + for_good == notes.len(), "{notes:?}");
         assert!(evaluator.describe().starts_with("host"));
     }
@@ -351,7 +351,7 @@ fn the_host_stands_in_for_a_device_that_fails_now_and_then() {
     }
 }
 
-/// What an evaluator says of a position for which its network has no numbers, and what it tells a person.
+/// An evaluator's answer to a position for which its network has no numbers, and the line for a person.
 fn odd_answers(evaluator: &Evaluator, position: &(History, MoveList)) -> (Value, Vec<f32>, bool, Option<String>) {
     let mut batch = evaluator.batch();
     push(&mut batch, position);
@@ -372,14 +372,14 @@ fn what_the_network_has_no_number_for_counts_as_unknown_and_is_said_once() {
     ];
     for (fault, what, value, logits, is_unknown) in cases {
         let mut evaluator = on_failing_host(Box::new(move |call| (call < 2).then_some(fault)));
-        // They would come on top of what is unknown.
+        // Hints would change the answers that replace what is unknown.
         evaluator.hints = None;
         let (found, policy, unknown, note) = odd_answers(&evaluator, position);
         assert_eq!((found, policy, unknown), (value, logits, is_unknown));
         let note = note.unwrap();
         assert!(note.starts_with(&format!("WARNING: the network's {what} of a position")), "{note}");
         assert_eq!(odd_answers(&evaluator, position).3, None, "once is enough");
-        // A mean of estimates and of none would be no estimate.
+        // A mean over estimates and missing ones would be no estimate, so none of them counts.
         let has_moves_left = fault != Fault::NoMovesLeft;
         assert_eq!(evaluator.has_moves_left(), has_moves_left);
         let m = if has_moves_left { good.m } else { 0.0 };
@@ -387,7 +387,7 @@ fn what_the_network_has_no_number_for_counts_as_unknown_and_is_said_once() {
     }
 }
 
-/// Who asks the cache does not hear that the answer is none.
+/// If the cache answered, it would not say that the answer is a replacement.
 #[test]
 fn what_the_network_has_no_number_for_does_not_come_into_the_cache() {
     let position = &game(1)[0];
@@ -395,7 +395,7 @@ fn what_the_network_has_no_number_for_does_not_come_into_the_cache() {
         let mut evaluator = on_failing_host(Box::new(move |_| Some(fault)));
         evaluator.set_cache(SMALL_CACHE).unwrap();
         let mut batch = evaluator.batch();
-        // A twin is as unknown.
+        // A twin is as unknown as the earlier position.
         (0..2).for_each(|_| push(&mut batch, position));
         evaluator.run(&mut batch).unwrap();
         assert_eq!(evaluator.cache_counts().entries, entries);
@@ -420,7 +420,7 @@ fn with_cache(backend: BackendKind, size: CacheSize) -> Evaluator {
     evaluator
 }
 
-/// As `evaluate`, and how many positions the network was asked for.
+/// Evaluates like `evaluate`; also returns how many positions the network was asked for.
 fn evaluate_with_cache(
     batch: &mut Batch,
     evaluator: &Evaluator,
@@ -454,7 +454,7 @@ fn answers_are_the_same_to_the_bit_with_a_cache_and_without() {
                     let mut batch = cached.batch();
                     let mut asked = 0;
                     for n in 0..40 {
-                        // Near each other, so that some are known, and now and then one twice.
+                        // The positions are near each other, so that some are known, and some occur twice in a batch.
                         let chosen: Vec<usize> =
                             (0..n % 9).map(|i| (n + (7 * i * i + 13 * n * seed) % 23) % positions.len()).collect();
                         let wanted: Vec<_> = chosen.iter().map(|&at| positions[at].clone()).collect();
@@ -508,10 +508,10 @@ fn a_position_that_stands_in_a_batch_twice_has_its_error_twice() {
     assert!(errors[0] == errors[2] && errors[0] != errors[1] && errors[0] > 0.0, "{errors:?}");
 }
 
-/// Searches of some moves ask for those alone.
+/// A search of some moves asks for the logits of those alone.
 #[test]
 fn parts_of_a_positions_moves_are_different_positions_to_the_cache() {
-    // Hints look at all moves that there are.
+    // Hints are off, because they look at all moves of a position.
     let settings = EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings(BackendKind::Host) };
     let mut evaluator = Evaluator::new(&settings).unwrap().0;
     evaluator.set_cache(SMALL_CACHE).unwrap();
@@ -608,10 +608,10 @@ impl evaluate::Evaluator for OneByOne<'_> {
     }
 }
 
-/// Visits and bits of the mean value of a node; moves, visits and bits of the prior of its edges.
+/// Visits and bits of the mean value of a node; for each of its edges the move, visits and bits of the prior.
 type NodeFacts = (u32, u32, Vec<(Option<u16>, u32, u32)>);
 
-/// Every node, in the order of a walk through the tree.
+/// The facts of every node, in the order of a walk through the tree.
 fn tree_below(evaluator: &Evaluator, game: &[&str], playouts: u64) -> Vec<NodeFacts> {
     let mut history = History::startpos();
     game.iter().for_each(|mv| history.push(mv.parse().unwrap()));
@@ -632,7 +632,7 @@ fn tree_below(evaluator: &Evaluator, game: &[&str], playouts: u64) -> Vec<NodeFa
 #[test]
 fn a_search_grows_the_same_tree_with_a_cache_and_without() {
     let plain = evaluator(BackendKind::Random);
-    // The larger one keeps all earlier searches, the smaller one hardly more than one.
+    // The larger cache keeps all earlier searches, the smaller one hardly more than one.
     for entries in [10_000, 600] {
         let cached = with_cache(BackendKind::Random, CacheSize { entries, mb: 1 });
         for game in [&["e2e4"][..], &["e2e4", "e7e5"], &["e2e4", "e7e5"], &["e2e4"]] {

@@ -1,4 +1,4 @@
-//! Several searches at once, as the analysis engine has them, on a device that fails at every call there is.
+//! Several searches at the same time, as in the analysis engine, on a device that fails at every possible call.
 
 use crate::engine::evaluator::Evaluator;
 use crate::engine::evaluator::tests::{Fault, Plan, on_failing_device, on_failing_host};
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// How long a search may be silent that takes a moment.
+/// How long a search that takes a moment may be silent.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const NODES: u64 = 25;
 
-/// Sends the end and what was said until then.
+/// Sends the end of its search, with the number of nodes and the notes until then.
 struct Ear {
     notes: Vec<String>,
     nodes: u64,
@@ -35,7 +35,7 @@ impl Observer for Ear {
     }
 }
 
-/// Searches that share an evaluator: the positions after no, one, … moves of a game. What was said comes back.
+/// Runs searches that share an evaluator, of the positions after 0, 1, … moves of a game. Returns their notes.
 fn search_all(evaluator: Evaluator, searches: usize) -> Vec<String> {
     let evaluator = Arc::new(evaluator);
     let settings = Settings {
@@ -61,7 +61,7 @@ fn search_all(evaluator: Evaluator, searches: usize) -> Vec<String> {
         let (done, nodes, notes) = heard.recv_timeout(PATIENCE).expect("a search that ends");
         assert!(done.best.is_some_and(|best| legal.contains(&best)), "{notes:?}");
         assert!(nodes >= NODES, "{nodes}: {notes:?}");
-        // Every move's visits, and the root's own: all of them were answered.
+        // The visits of all moves, and the root's own visit: all of them were answered.
         let visits: u32 = done.stats.iter().filter(|stats| stats.mv.is_some()).map(|stats| stats.n).sum();
         assert_eq!(u64::from(visits) + 1, nodes, "{notes:?}");
         notes
@@ -86,7 +86,7 @@ fn searches_that_share_a_failing_device_all_come_to_their_end() {
     }
 }
 
-/// From the first position on, or in the middle of a game.
+/// The network has no numbers from the first position on, or from the middle of a game on.
 #[test]
 fn searches_go_on_where_the_network_has_no_numbers() {
     for (from, fault) in [(0, Fault::Nonsense), (7, Fault::Nonsense), (0, Fault::NoMovesLeft), (7, Fault::NoMovesLeft)]

@@ -1,17 +1,18 @@
 //! The evaluator service: positions of all threads and searches in one queue, from which devices and the host take
 //! batches.
 //!
-//! There is no thread in the middle. Whoever wants rows evaluated puts them into the queue; if something that runs them
-//! is idle, the same thread takes a batch out of the queue, which has its own rows and what others have put there, and
-//! carries it. Else it waits until its answers are there or it is its turn to carry. So a search that is alone
-//! evaluates in its own thread, with nothing between; and of many, those that wait while a batch is on its way make the
-//! next one. A batch departs as soon as there is a place for it (`unit`): nobody waits for more to come.
+//! There is no thread in the middle. A thread that wants rows evaluated puts them into the queue. If something that
+//! runs them is idle, the same thread takes a batch out of the queue, which has its own rows and those that others have
+//! put there, and carries it. Else it waits until its answers are there or it is its turn to carry. So a search that is
+//! alone evaluates in its own thread, with nothing between; and of many searches, those that wait while a batch is on
+//! its way make the next one. A batch departs as soon as there is a place for it (`unit`), without waiting for more
+//! rows.
 //!
-//! Where a thread has more rows than one batch takes, or there are several devices, helpers carry the others: threads
-//! that are started when they are needed first.
+//! If a thread has more rows than one batch takes, or if there are several devices, helpers carry the other rows:
+//! threads that are started when they are first needed.
 //!
-//! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; on which of
-//! several devices it runs it does.
+//! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; but it does
+//! depend on which of several devices evaluates it.
 
 #[cfg(test)]
 mod faults;
@@ -36,14 +37,14 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use unit::{Lane, QueueLength};
 
-/// Most helpers: more batches than that are on their way in no program that evaluates chess positions.
+/// The largest number of helpers: no program that evaluates chess positions has more batches than that on their way.
 const MOST_HELPERS: usize = 16;
 
-/// How long rows that nobody has taken wait for news, where there are several units, before their owner looks itself
-/// whether one is idle: nobody says that a batch of another is overdue.
+/// How long rows that have not been taken wait for news, if there are several units, before their owner itself looks
+/// whether one is idle: nothing tells it when a batch of another unit is overdue.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Makes the host's unit, for what a device fails to answer.
+/// Makes the host's unit, which evaluates what a device fails to answer.
 pub type MakeHost = Box<dyn Fn() -> Result<Unit, String> + Send + Sync>;
 
 /// Evaluates rows of one network for any number of threads.
@@ -54,36 +55,36 @@ pub struct Service {
 struct Shared {
     sizes: Sizes,
     state: Mutex<State>,
-    /// Heard by helpers.
+    /// Wakes helpers.
     work: Condvar,
     make_host: MakeHost,
-    /// The host for batches that a device has failed to answer; made for the first of them.
+    /// The host's unit for batches that a device has failed to answer; made for the first of them.
     stand_in: Mutex<Option<Unit>>,
 }
 
 struct State {
-    /// Oldest first.
+    /// The entries that wait, the oldest first.
     queue: VecDeque<Entry>,
-    /// Their places never change.
+    /// The units, whose indices never change.
     units: Vec<Unit>,
     helpers: Vec<JoinHandle<()>>,
     idle_helpers: usize,
-    /// Batches that have departed.
+    /// The number of batches that have departed.
     departed: u64,
     /// Whether a device has ever failed.
     failed_before: bool,
     closed: bool,
 }
 
-/// Rows of a request that nobody has taken.
+/// Rows of a request that have not been taken.
 struct Entry {
     request: Arc<Request>,
     rows: Range<usize>,
-    /// Whether its owner waits, and may be called to carry.
+    /// Whether the request's owner waits, and may be called to carry.
     waits: bool,
 }
 
-/// A batch that somebody carries.
+/// A batch that a thread carries.
 struct Load {
     unit: usize,
     number: u64,
@@ -92,33 +93,33 @@ struct Load {
     rows: usize,
 }
 
-/// Rows of one request.
+/// Rows of one request that are part of a batch.
 #[derive(Clone)]
 struct Part {
     request: Arc<Request>,
     rows: Range<usize>,
 }
 
-/// What all units have in common.
+/// The facts about all units together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// One line for a person.
+    /// What runs, in one line for a person.
     pub describe: String,
-    /// Largest batch that runs in one piece, or in one on each of several devices.
+    /// The largest batch that runs in one piece, or in one piece on each of several devices.
     pub max_batch: usize,
-    /// Batch that a search should gather.
+    /// The batch size that a search should gather.
     pub preferred_batch: usize,
-    /// Threads that a search should have, if nobody says how many.
+    /// The number of threads that a search should have, unless the user sets it.
     pub threads: usize,
-    /// One-position searches that keep everything busy.
+    /// The number of searches, each of one position at a time, that keep everything busy.
     pub searches: usize,
     /// Whether there is no device.
     pub is_host: bool,
 }
 
 impl Service {
-    /// Runs `graph` on these units, at least one. Work is shared out by their speed, which is measured first where
-    /// there are several.
+    /// Runs `graph` on `units`, of which there has to be at least one. Several units share the work by their speed,
+    /// which is measured here.
     pub fn new(graph: &Graph, mut units: Vec<Unit>, make_host: MakeHost) -> Self {
         if units.len() > 1 {
             units.iter_mut().for_each(Unit::measure);
@@ -133,7 +134,7 @@ impl Service {
         Self { shared: Arc::new(shared) }
     }
 
-    /// What runs at this moment.
+    /// The facts about what runs at this moment.
     pub fn facts(&self) -> Facts {
         let state = self.shared.lock();
         let there = || state.units.iter().filter(|unit| unit.is_there());
@@ -147,27 +148,26 @@ impl Service {
         }
     }
 
-    /// Batches that were run so far.
+    /// The number of batches that were run so far.
     pub fn batches(&self) -> u64 {
         self.shared.lock().departed
     }
 
-    /// Evaluates the first `rows` rows of a request's input, and waits for all answers. A line for a person comes back
-    /// where a device failed. What the host answers is the network's own word, and may be no numbers: see
-    /// [`Self::check`].
+    /// Evaluates the first `rows` rows of a request's input, and waits for all answers. Returns a line for a person if
+    /// a device failed. What the host answers is the network's own answer and need not be finite: see [`Self::check`].
     ///
     /// # Errors
-    /// The host's line, if that failed too. The answers are then worth nothing.
+    /// The host's line, if the host failed too. The answers then mean nothing.
     ///
     /// # Panics
-    /// Where a backend panics.
+    /// If a backend panics.
     pub fn run(&self, request: &Arc<Request>, rows: usize) -> Result<Option<String>, String> {
         if rows == 0 {
             return Ok(None);
         }
         request.begin(rows);
         let shared = &*self.shared;
-        // A backend that panics leaves nothing of this thread's in the queue.
+        // If a backend panics, this takes the thread's rows out of the queue.
         let _gone = Gone { shared, request };
         let mut state = shared.lock();
         state.queue.push_back(Entry { request: Arc::clone(request), rows: 0..rows, waits: false });
@@ -182,7 +182,7 @@ impl Service {
                 continue;
             }
             if !state.has(request) {
-                // Somebody carries its rows: if it was called, it was for those of others.
+                // Other threads carry this request's rows. If this thread was called, that was to carry rows of others.
                 self.call_another(&mut state);
             }
             state = wait_for_news(state, request);
@@ -194,15 +194,15 @@ impl Service {
         fault.map_or(Ok(note), Err)
     }
 
-    /// Whether all outputs of so many rows are finite numbers.
+    /// Whether all outputs of the first `rows` rows are finite numbers.
     ///
     /// # Errors
-    /// One line: they are not.
+    /// One line, if they are not.
     pub fn check(&self, outputs: &mut Outputs, rows: usize) -> Result<(), String> {
         self.shared.sizes.check(outputs, rows, |_| true)
     }
 
-    /// If there are rows and a place for them, calls somebody to carry them.
+    /// If there are rows and a place for them, wakes a thread to carry them.
     fn call_another(&self, state: &mut State) {
         if state.queue.is_empty() || !state.may_depart() {
             return;
@@ -219,7 +219,7 @@ impl Service {
         if state.helpers.len() < most {
             let shared = Arc::clone(&self.shared);
             let thread = Builder::new().name(format!("batches {}", state.helpers.len()));
-            // Without one the thread that asked carries the rest too, later.
+            // If there is no thread, the owner itself carries the rest too, later.
             state.helpers.extend(thread.spawn(move || shared.help()));
         }
     }
@@ -232,12 +232,12 @@ impl Drop for Service {
         let helpers = std::mem::take(&mut state.helpers);
         drop(state);
         self.shared.work.notify_all();
-        // One that panicked has said so.
+        // A helper that panicked has said so.
         helpers.into_iter().for_each(|helper| drop(helper.join()));
     }
 }
 
-/// Waits until the owner of a request is called, for its answers or to carry.
+/// Waits until the owner of a request is called: because its answers are there, or to carry.
 fn wait_for_news<'a>(mut state: MutexGuard<'a, State>, request: &Arc<Request>) -> MutexGuard<'a, State> {
     state.set_waits(request, true);
     let mut state = if state.units.len() > 1 && state.has(request) {
@@ -249,7 +249,7 @@ fn wait_for_news<'a>(mut state: MutexGuard<'a, State>, request: &Arc<Request>) -
     state
 }
 
-/// Takes a request's rows out of the queue when its owner leaves.
+/// Takes a request's rows out of the queue if its owner leaves in a panic.
 struct Gone<'a> {
     shared: &'a Shared,
     request: &'a Arc<Request>,
@@ -280,24 +280,25 @@ impl State {
         QueueLength { rows: self.queue.iter().map(|entry| entry.rows.len()).sum(), requests: self.queue.len() }
     }
 
-    /// Whether it has rows that nobody has taken.
+    /// Whether the request has rows that have not been taken.
     fn has(&self, request: &Arc<Request>) -> bool {
         self.queue.iter().any(|entry| Arc::ptr_eq(&entry.request, request))
     }
 
     fn set_waits(&mut self, request: &Arc<Request>, waits: bool) {
-        // What a device failed to answer stands in the queue beside what nobody has taken yet.
+        // A request has several entries if a device failed to answer some of its rows while others have not been taken
+        // yet.
         let own = self.queue.iter_mut().filter(|entry| Arc::ptr_eq(&entry.request, request));
         own.for_each(|entry| entry.waits = waits);
     }
 
-    /// Whether what waits could depart.
+    /// Whether a part of the queue could depart now.
     fn may_depart(&self) -> bool {
         let waiting = self.waiting();
         self.units.iter().any(|unit| unit.departure(waiting).is_some())
     }
 
-    /// Wakes the first one in the queue that waits. False if there is none.
+    /// Wakes the owner of the first entry in the queue that waits. False if there is none.
     fn call_owner(&mut self) -> bool {
         let Some(entry) = self.queue.iter_mut().find(|entry| entry.waits) else { return false };
         entry.waits = false;
@@ -305,8 +306,8 @@ impl State {
         true
     }
 
-    /// A batch that departs now. Rows of `first` come first, if it has any that nobody has taken; who has none carries
-    /// nothing.
+    /// Takes a batch that departs now out of the queue, with the rows of `first` at its beginning. `None` if nothing
+    /// can depart, or if `first` has no rows in the queue.
     fn load(&mut self, first: Option<&Arc<Request>>) -> Option<Load> {
         if let Some(first) = first {
             let at = self.queue.iter().position(|entry| Arc::ptr_eq(&entry.request, first))?;
@@ -330,8 +331,8 @@ impl State {
         Some(Load { unit, number, lane, parts, rows })
     }
 
-    /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it has done by the time
-    /// when the others are through with theirs. One that would need longer for a single row gets none, for a while.
+    /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it can do in the time in
+    /// which the others do theirs. A unit that would need longer for a single row gets none for a while.
     fn choose(&self, waiting: QueueLength) -> Option<(usize, usize)> {
         let there: Vec<usize> = (0..self.units.len()).filter(|&at| self.units[at].is_there()).collect();
         if let [only] = there[..] {
@@ -369,7 +370,7 @@ impl State {
         parts
     }
 
-    /// Puts rows back that were not answered.
+    /// Puts rows that were not answered back into the queue.
     fn put_back(&mut self, parts: Vec<Part>) {
         for part in parts.into_iter().rev() {
             self.queue.push_front(Entry { request: part.request, rows: part.rows, waits: true });
@@ -379,25 +380,25 @@ impl State {
 
 /// How a lane has failed.
 struct Failed {
-    /// It is held up by a batch that was left.
+    /// The lane is held up by a batch that was abandoned.
     may_answer_yet: bool,
-    /// It was given up.
+    /// The lane was given up.
     is_spent: bool,
 }
 
-/// Rows that the host evaluates, in the place of a device, before it looks whether there is still time.
+/// Rows that the host evaluates, in the place of a device, before it checks whether there is still time.
 const ROWS_AT_ONCE: usize = 8;
 
-/// What a panic carries.
+/// The payload of a panic.
 type Panic = Box<dyn std::any::Any + Send>;
 
 impl Shared {
-    /// Each change of the state is complete before anything can panic.
+    /// Takes the lock even if it is poisoned: each change of the state is complete before anything can panic.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A helper's life.
+    /// The main loop of a helper.
     fn help(&self) {
         let mut state = self.lock();
         while !state.closed {
@@ -409,7 +410,7 @@ impl Shared {
             };
             drop(state);
             let parts = load.parts.clone();
-            // Nobody waits for this thread: those who wait for the rows must hear of it.
+            // Nothing waits for this thread, so the threads that wait for the rows must be told.
             if self.carry(load, None).is_err() {
                 self.fail(&parts, "internal error: a backend panicked");
             }
@@ -417,11 +418,11 @@ impl Shared {
         }
     }
 
-    /// Evaluates a batch and gives everybody the answers.
+    /// Evaluates a batch and gives the answers to their owners.
     ///
     /// # Errors
-    /// The panic of the backend. Rows of others than `owner` are then in the queue again; without an owner nobody's
-    /// are.
+    /// The panic of the backend. The rows of all requests but `owner`'s are then in the queue again; without an owner,
+    /// no rows are.
     fn carry(&self, mut load: Load, owner: Option<&Arc<Request>>) -> Result<(), Panic> {
         let begun = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.evaluate(&mut load.lane, &load.parts)));
@@ -456,7 +457,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Somebody should look at the queue: there may be a place again.
+    /// Wakes a thread to look at the queue, because there may be a place again.
     fn call(&self, state: &mut State) {
         if !state.queue.is_empty() && state.may_depart() && !state.call_owner() {
             self.work.notify_one();
@@ -465,12 +466,12 @@ impl Shared {
 
     fn evaluate(&self, lane: &mut Lane, parts: &[Part]) -> Result<(), String> {
         let each = self.sizes.input;
-        // Those of a search that plays are late together, and the others wait.
+        // The requests of a search that plays are late together; the other requests wait.
         let is_late = || parts.iter().all(|part| part.request.is_late());
         if let [part] = parts
             && part.request.is_whole(&part.rows)
         {
-            // Nothing to put together, and nothing to take apart.
+            // A single request needs nothing copied together or apart.
             let mut content = part.request.content();
             let content = &mut *content;
             let rows = part.rows.len();
@@ -504,8 +505,8 @@ impl Shared {
         checked
     }
 
-    /// A unit has failed to answer these. A device's are answered by the host; after too many failures in a row it is
-    /// given up.
+    /// Handles rows that a unit has failed to answer. Those of a device are answered by the host; after too many
+    /// failures in a row, the device is given up.
     fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String, failed: Failed) {
         let mut spent = Vec::new();
         let mut state = self.lock();
@@ -514,7 +515,7 @@ impl Shared {
             self.fail(&parts, &fault);
             return;
         }
-        // Who is late has no time for the host either.
+        // A request that is late has no time for the host either.
         let (late, parts): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.request.is_late());
         if !late.is_empty() {
             drop(state);
@@ -523,7 +524,7 @@ impl Shared {
         }
         if state.units[unit].is_there() {
             let first = !parts.is_empty() && !std::mem::replace(&mut state.failed_before, true);
-            // A lane that was given up says nothing of the others.
+            // A lane that was given up says nothing about the others.
             if failed.may_answer_yet || failed.is_spent || !state.units[unit].fail() {
                 drop(state);
                 let what = match failed.is_spent {
@@ -553,9 +554,11 @@ impl Shared {
         let_go(spent);
     }
 
-    /// Goes on without a unit; says with what, and gives back its lanes. Nothing if another thread was first.
+    /// Goes on without a unit; returns the words for what runs instead, and the unit's lanes. `None` if another thread
+    /// gave it up first.
     fn give_up(&self, unit: usize) -> Result<Option<(&'static str, Vec<Lane>)>, String> {
-        // Kept until the unit is gone: one thread makes a host, and only who needs one too waits for that.
+        // This lock is kept until the unit is gone: one thread makes a host, and only threads that need one too wait
+        // for that.
         let mut stand_in = self.host();
         let mut state = self.lock();
         if !state.units[unit].is_there() {
@@ -580,7 +583,7 @@ impl Shared {
         guarded(|| (self.make_host)())?
     }
 
-    /// Answers on the host, each by itself: what is wrong with one costs no other its answer.
+    /// Evaluates rows on the host, each request by itself, so that a fault in one costs no other its answer.
     fn stand_in(&self, parts: &[Part], note: Option<String>) {
         let mut answered = Vec::new();
         for part in parts {
@@ -593,7 +596,8 @@ impl Shared {
         self.done(parts);
     }
 
-    /// A panic is an error here: those who wait are no threads of this one's, and must hear of it.
+    /// Evaluates a part on the host. A panic becomes an error here: the requests' owners are other threads, and must be
+    /// told.
     fn evaluate_on_host(&self, part: &Part) -> Result<(), String> {
         let mut stand_in = self.host();
         let host = match &mut *stand_in {
@@ -612,13 +616,14 @@ impl Shared {
             })
         });
         evaluated.unwrap_or_else(|panic| {
-            // What it has left behind is not relied on.
+            // What the host's unit has left behind is not relied on.
             *stand_in = None;
             Err(panic)
         })
     }
 
-    /// There is no answer for these. Of several faults the first is told: the others may follow from it.
+    /// Says that there is no answer for these rows. Of several faults the first is told, because the others may follow
+    /// from it.
     fn fail(&self, parts: &[Part], fault: &str) {
         parts.iter().for_each(|part| _ = part.request.content().fault.get_or_insert_with(|| fault.to_string()));
         self.done(parts);
@@ -631,16 +636,16 @@ impl Shared {
     }
 }
 
-/// Drops lanes where nobody waits for that: a driver that has failed may take its time, and a game's clock runs.
+/// Drops lanes in another thread: a driver that has failed may take its time, and a game's clock runs.
 fn let_go(lanes: Vec<Lane>) {
     if lanes.is_empty() {
         return;
     }
-    // Where the system has no thread they are dropped here.
+    // If the system has no thread, the lanes are dropped here.
     let _ = std::thread::Builder::new().name("lanes".to_string()).spawn(move || drop(lanes));
 }
 
-/// Has something said by the first whose rows these are.
+/// Gives the note to the first of the requests whose rows these are.
 fn tell(parts: &[Part], note: String) {
     if let Some(part) = parts.first() {
         part.request.content().note = Some(note);

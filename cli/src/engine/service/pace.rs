@@ -1,27 +1,28 @@
 //! How long a unit is busy with a batch, by its size: measured, never assumed.
 //!
-//! A batch may be slow for reasons of its own: another program, a compiler, a clock that was low. So what counts of a
-//! class of sizes is the middle of its last few batches, and classes that are too large to be worth it are tried again
-//! now and then. Whatever was measured once in vain is forgotten in the end. So is that a unit was slow, where others
-//! have done the work since: who gets nothing isn't measured.
+//! A batch may be slow for reasons of its own: another program, a compiler, a clock that was low. So what counts for a
+//! class of sizes is the median of its last few batches, and classes that are too large to be worth it are tried again
+//! now and then. In the end every measurement that was bad by chance is forgotten. So is that a unit was slow, once
+//! others have done the work for a while: a unit that gets nothing isn't measured.
 
 use std::collections::VecDeque;
 
-/// Sizes are told apart by their power of two, up to 2¹⁶.
+/// Sizes are divided into classes by their power of two, up to 2¹⁶.
 const CLASSES: usize = 17;
 
-/// Batches of a class that count: a machine gets warm, and other programs come and go.
+/// The number of a class's last batches that count: a machine gets warm, and other programs come and go.
 const RECENT: usize = 7;
 
-/// A batch is full where a larger one has not this much more evaluations per second.
+/// A size is a full batch if a larger one does not have this much more evaluations per second.
 const WORTH: f64 = 1.05;
 
-/// After so many full batches a larger one is tried, if there are rows for it: that it was not worth it may have been
-/// chance, or of its time.
+/// After this many full batches a larger one is tried, if there are rows for it: that it was not worth it may have been
+/// chance, or due to the time when it ran.
 const TRIAL: u32 = 64;
 
-/// A class of sizes is tried again, as if it were as fast as it ever was, when other units have worked for so many of its
-/// typical batches since its last one. If it is as slow as it was then, that has cost the search a part in so many.
+/// A class of sizes is tried again, as if it were as fast as it ever was, when other units have worked as long as this
+/// many of its typical batches take since its last one. If it is as slow as it was then, that has cost the search one
+/// part in `PASSED_OVER`.
 const PASSED_OVER: f64 = 50.0;
 
 /// The latencies of one unit.
@@ -29,18 +30,18 @@ const PASSED_OVER: f64 = 50.0;
 pub struct Pace {
     classes: [Option<Class>; CLASSES],
     max_batch: usize,
-    /// Full batches since a larger one ran.
+    /// The number of full batches since a larger one ran.
     full_ones: u32,
 }
 
-/// What is known of the sizes from one power of two to the next.
+/// What is known of the sizes from one power of two up to the next.
 #[derive(Clone, Debug)]
 struct Class {
-    /// Oldest first.
+    /// The last batches, the oldest first.
     recent: VecDeque<Sample>,
     typical: Sample,
     fastest: Sample,
-    /// Seconds that other units have worked since the newest.
+    /// Seconds that other units have worked since the newest batch.
     passed_over: f64,
 }
 
@@ -61,7 +62,8 @@ impl Class {
         Self { recent: VecDeque::from([first]), typical: first, fastest: first, passed_over: 0.0 }
     }
 
-    /// The typical one is in the middle, by speed. Of two it is the faster: nothing makes a batch faster than it is.
+    /// Adds a batch. The typical batch is the median by speed; of two it is the faster one, because nothing makes a
+    /// batch faster than it is.
     fn add(&mut self, sample: Sample) {
         if self.recent.len() == RECENT {
             self.recent.pop_front();
@@ -76,7 +78,7 @@ impl Class {
         self.passed_over = 0.0;
     }
 
-    /// What a batch is expected to be like.
+    /// What a batch is expected to take.
     fn expected(&self) -> Sample {
         if self.passed_over < PASSED_OVER * self.typical.seconds { self.typical } else { self.fastest }
     }
@@ -88,19 +90,19 @@ fn largest_of(class: usize) -> usize {
 }
 
 impl Pace {
-    /// Of a unit of which nothing is known yet, which takes at most `max_batch` positions.
+    /// The pace of a unit that takes at most `max_batch` positions and of which nothing is known yet.
     pub fn new(max_batch: usize) -> Self {
         Self { classes: Default::default(), max_batch, full_ones: 0 }
     }
 
-    /// A batch of `rows` took so long.
+    /// Learns that a batch of `rows` rows took `seconds`.
     pub fn add(&mut self, rows: usize, seconds: f64) {
         match rows.cmp(&self.full()) {
             std::cmp::Ordering::Less => {}
             std::cmp::Ordering::Equal => self.full_ones = self.full_ones.saturating_add(1),
             std::cmp::Ordering::Greater => self.full_ones = 0,
         }
-        // A clock that stood still has at least ticked.
+        // If the clock stood still, it is assumed to have ticked once.
         let new = Sample { rows: rows as f64, seconds: seconds.max(1e-9) };
         match &mut self.classes[(rows.max(1).ilog2() as usize).min(CLASSES - 1)] {
             Some(class) => class.add(new),
@@ -108,13 +110,13 @@ impl Pace {
         }
     }
 
-    /// Another unit had a batch for so long.
+    /// Learns that another unit worked on a batch for `seconds`.
     pub fn passed_over(&mut self, seconds: f64) {
         self.classes.iter_mut().flatten().for_each(|class| class.passed_over += seconds);
     }
 
-    /// The smallest batch with which the unit is about as fast as it gets, as far as sizes are told apart. As long as
-    /// no larger one was seen than those that were worth it, that is the largest which it takes: what was not tried may
+    /// The smallest batch with which the unit is about as fast as it gets, as far as sizes are told apart. Until a
+    /// larger class was seen not to be worth it, that is the largest batch that the unit takes: what was not tried may
     /// be better.
     pub fn full(&self) -> usize {
         self.full_class().map_or(self.max_batch, largest_of).min(self.max_batch)
@@ -128,7 +130,7 @@ impl Pace {
         }
     }
 
-    /// The class of full batches. `None`: no class was seen that is too large.
+    /// The class of full batches. `None` if no class was seen to be too large.
     fn full_class(&self) -> Option<usize> {
         let mut known = self.classes.iter().enumerate().filter_map(|(at, class)| Some((at, class.as_ref()?.typical)));
         let (mut full, mut best) = known.next()?;
@@ -142,7 +144,7 @@ impl Pace {
         is_peak.then_some(full)
     }
 
-    /// Seconds that a batch of `rows` may take; 0 where nothing is known, so that it is tried.
+    /// Seconds that a batch of `rows` rows is expected to take; 0 if nothing is known, so that the unit is tried.
     pub fn expected(&self, rows: usize) -> f64 {
         let rows = rows as f64;
         let mut below: Option<Sample> = None;
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!(pace(&[(1, 1.0)]).full(), 64, "nothing larger was tried");
         assert_eq!(pace(&[(1, 1.0), (2, 1.1), (4, 1.3), (8, 2.4)]).full(), 64, "each was better than the last");
         assert_eq!(pace(&[(1, 1.0), (2, 1.1), (5, 1.3), (8, 2.6)]).full(), 7, "the class's largest");
-        // A processor: no batch is faster than another.
+        // A host's cores: batches of all sizes have the same speed.
         assert_eq!(pace(&[(1, 1.0), (2, 2.0), (4, 4.0), (8, 8.0)]).full(), 1);
     }
 
@@ -204,12 +206,12 @@ mod tests {
         assert_eq!(pace.expected(4), 3.0, "it was tried");
     }
 
-    /// A launch takes as long as twenty rows: the larger a batch, the better.
+    /// Seconds for a batch if a launch takes as long as twenty rows: the larger a batch, the better.
     fn takes(rows: usize) -> f64 {
         0.001 + 0.000_05 * rows as f64
     }
 
-    /// Batches as large as they may be.
+    /// Runs batches that are as large as they may be.
     fn run_full(pace: &mut Pace, batches: usize) {
         for _ in 0..batches {
             let rows = pace.most();
@@ -224,7 +226,7 @@ mod tests {
             [1, 2, 4, 8, 16, 33, 64, 100].iter().for_each(|&rows| pace.add(rows, takes(rows)));
             pace.add(slow, 0.5);
             assert_eq!(pace.full(), 256, "after a batch of {slow}");
-            // The first of its class, of which nothing else is known.
+            // The first batch of its class, of which nothing else is known.
             let mut pace = Pace::new(256);
             [1, 2, 4, 8].iter().for_each(|&rows| pace.add(rows, takes(rows)));
             pace.add(slow, 0.5);
@@ -247,7 +249,7 @@ mod tests {
         assert!(pace.full() >= 255, "{}", pace.full());
     }
 
-    /// Else what a full batch is would sink with each that was not quite full.
+    /// Otherwise, what a full batch is would sink with each batch that was not quite full.
     #[test]
     fn smaller_batches_of_a_class_do_not_make_its_full_one_smaller() {
         let mut pace = Pace::new(256);

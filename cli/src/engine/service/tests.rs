@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A network whose value is its input, and whose policy is its input twice.
+/// A network whose value is its input, and whose policy is twice its input.
 fn graph() -> Graph {
     let shape = Shape { channels: 1, squares: 1 };
     let mut graph = Graph::new(shape);
@@ -23,13 +23,13 @@ fn graph() -> Graph {
     graph
 }
 
-/// What the devices of a test have seen.
+/// What the devices of a test have seen and shall do.
 #[derive(Default)]
 struct Seen {
     batches: Mutex<Vec<usize>>,
     at_work: AtomicUsize,
     most_at_work: AtomicUsize,
-    /// Nobody gets an answer while this is set.
+    /// No batch is answered while this is set.
     held: AtomicBool,
 }
 
@@ -48,12 +48,12 @@ struct Device {
     seen: Arc<Seen>,
     max_batch: usize,
     leaves_host_free: bool,
-    /// Milliseconds for each batch, and for each row.
+    /// Milliseconds for each batch, and for each of its rows.
     times: [f64; 2],
-    /// What happens in a call; its number is told.
+    /// The fault of a call, by its number.
     fault: fn(usize) -> Option<&'static str>,
     calls: usize,
-    /// Whether its answer is left where nobody waits for it.
+    /// Whether a batch can be abandoned, so that its answer comes when nothing waits for it.
     may_be_left: bool,
 }
 
@@ -118,7 +118,7 @@ impl Backend for Device {
     }
 }
 
-/// A device that never fails, without and with lanes.
+/// A device that never fails.
 fn device(seen: &Arc<Seen>, max_batch: usize, times: [f64; 2]) -> Device {
     Device {
         graph: graph(),
@@ -160,7 +160,7 @@ fn ask(service: &Service, request: &Arc<Request>, rows: &[f32]) -> Option<String
     note
 }
 
-/// Threads that each ask so often for so many rows at once. The notes come back.
+/// Runs `threads` threads that each ask `times` times for `rows` rows at once. Returns the notes.
 fn ask_all(service: &Service, threads: usize, times: usize, rows: usize) -> Vec<String> {
     thread::scope(|scope| {
         let asking: Vec<_> = (0..threads)
@@ -272,11 +272,11 @@ fn of_several_devices_each_gets_what_it_can_do_in_the_time_of_the_others() {
     assert_eq!(shares([(8.0, 1.0), (8.0, 4.0)], 22), ([18, 4], 0));
     assert_eq!(shares([(8.0, 4.0), (8.0, 1.0)], 22), ([4, 18], 0));
     assert_eq!(shares([(8.0, 2.0), (8.0, 2.0)], 6), ([3, 3], 0));
-    // One that would need longer for a single row than the other for all of them has to go without.
+    // A unit that would need longer for a single row than the other one for all of them gets none.
     assert_eq!(shares([(8.0, 1.0), (50.0, 1.0)], 20), ([20, 0], 0));
 }
 
-/// Before a search the first batch of a device may be slow by chance: it would get nothing for good.
+/// Before a search, the first batch of a device may be slow by chance: the device would then get nothing forever.
 #[test]
 fn a_device_whose_first_batch_is_slow_gets_its_share() {
     struct SlowAtFirst(Device);
@@ -365,14 +365,14 @@ fn every_failure_is_made_good_by_the_host_and_said_once() {
     }
 }
 
-/// Beside one that answers it would send every second batch to the host for ever.
+/// Beside a lane that answers, it would send every second batch to the host forever.
 #[test]
 fn a_lane_that_fails_again_and_again_is_left_out_and_that_is_said() {
     let [good, bad, spare]: [Arc<Seen>; 3] = Default::default();
     let hangs: fn(usize) -> Option<&'static str> = |call| (call > 2).then_some("no answer");
     let lanes = vec![device(&good, 3, [0.05, 0.0]), Device { fault: hangs, ..device(&bad, 3, [0.05, 0.0]) }];
     let service = service(vec![unit(lanes)], host(&spare));
-    // As long as it takes until the one is left out.
+    // This goes on until the one lane is left out.
     let mut notes = Vec::new();
     for _ in 0..100 {
         notes.extend(ask_all(&service, 4, 40, 5));
@@ -461,14 +461,14 @@ fn a_panic_ends_who_carried_and_nobody_else() {
                 });
             }
         });
-        // A helper takes those along whose rows it carried.
+        // A helper that panics takes the threads along whose rows it carried.
         assert!((1..=4).contains(&ended.load(Ordering::SeqCst)));
         assert!(service.shared.lock().queue.is_empty());
     }
 }
 
 /// Has each of `rows` evaluated by a thread of its own, one after the other while the first batch is on its way, which
-/// `seen` holds back until all of them wait. Who asks for a negative one is late. By row: what came of it.
+/// `seen` holds back until all of them wait. Requests for a negative row are late. Returns the result for each row.
 fn ask_behind_the_first(service: &Service, seen: &Seen, rows: &[f32]) -> Vec<Result<f32, String>> {
     seen.held.store(true, Ordering::SeqCst);
     thread::scope(|scope| {
@@ -493,7 +493,8 @@ fn ask_behind_the_first(service: &Service, seen: &Seen, rows: &[f32]) -> Vec<Res
 
 #[test]
 fn what_the_stand_in_can_not_answer_costs_nobody_else_an_answer() {
-    // The first batch has one row; of the second, which has four, the host's second call is its third.
+    // The first batch has one row. Of the second batch, which has four rows, the host's second call is its third in
+    // all.
     let faults: [fn(usize) -> Option<&'static str>; 2] =
         [|call| (call == 3).then_some("short"), |call| (call == 3).then_some("panic")];
     let expected = ["an output of the network (Value) is missing", "internal error: as a test"];
@@ -515,7 +516,7 @@ fn what_the_stand_in_can_not_answer_costs_nobody_else_an_answer() {
     }
 }
 
-/// It has no time for the host.
+/// A request that is late has no time for the host.
 #[test]
 fn who_is_late_is_told_of_a_failure_and_the_host_answers_the_others() {
     let [seen, spare]: [Arc<Seen>; 2] = Default::default();
@@ -530,7 +531,7 @@ fn who_is_late_is_told_of_a_failure_and_the_host_answers_the_others() {
 
 #[test]
 fn a_host_that_panics_when_it_is_made_keeps_nobody_waiting() {
-    // The first batches are to be made good, the third gives the device up.
+    // The first batches are to be made good by the host; with the third, the device is given up.
     let seen: Arc<Seen> = Arc::default();
     let broken = Device { fault: |_| Some("broken"), ..device(&seen, 8, [0.0; 2]) };
     let service = service(vec![unit(vec![broken])], Box::new(|| panic!("as a test")));
@@ -541,7 +542,7 @@ fn a_host_that_panics_when_it_is_made_keeps_nobody_waiting() {
     }
 }
 
-/// One with a batch that came due long ago may never answer.
+/// A device with a batch that came due long ago may never answer.
 #[test]
 fn an_overdue_device_keeps_no_row_from_an_idle_one() {
     let seen = Arc::default();
@@ -562,7 +563,7 @@ fn an_overdue_device_keeps_no_row_from_an_idle_one() {
     assert_eq!(load_one(), Some(1), "what the first has is overdue");
 }
 
-/// A device that was slow for a while, a game beside it or a clock that was low, isn't left out for good.
+/// A device that was slow for a while, because of a game beside it or a clock that was low, isn't left out for good.
 #[test]
 fn a_device_that_was_slow_gets_rows_again_in_the_end() {
     let [steady, slow]: [Arc<Seen>; 2] = Default::default();
@@ -580,7 +581,7 @@ fn a_device_that_was_slow_gets_rows_again_in_the_end() {
     assert!(slow.rows() >= 10, "of {asked}");
 }
 
-/// It waits since the first should have been quicker, and nobody calls it when that is overdue.
+/// The row waits because the first device should have been quicker, and nothing wakes it when that device is overdue.
 #[test]
 fn a_row_that_waits_for_an_overdue_device_goes_to_an_idle_one() {
     let [fast, slow]: [Arc<Seen>; 2] = Default::default();
@@ -634,7 +635,7 @@ fn a_device_is_lost_after_so_many_failures_in_a_row() {
     assert_eq!(seen.rows(), unit::FAILURES as usize);
 }
 
-/// Making a host takes as long as its weights take to be laid out.
+/// Making a host takes as long as laying out its weights.
 #[test]
 fn while_a_host_is_made_the_queue_is_open() {
     let [seen, spare]: [Arc<Seen>; 2] = Default::default();
@@ -643,7 +644,8 @@ fn while_a_host_is_made_the_queue_is_open() {
     let make: MakeHost = {
         let asked = Arc::clone(&asked);
         Box::new(move || {
-            // None for the batches that are made good: the one that gives the device up makes it.
+            // There is no host for the batches that are to be made good: the batch with which the device is given up
+            // makes it.
             if asked.fetch_add(1, Ordering::SeqCst) + 1 < unit::FAILURES as usize {
                 return Err("no host yet".to_string());
             }
@@ -674,7 +676,7 @@ fn while_a_host_is_made_the_queue_is_open() {
     });
 }
 
-/// The host takes the rows of one request at a time: who carries its own has to call the other.
+/// The host takes the rows of one request at a time, so a thread that carries its own has to call the other.
 #[test]
 fn the_rows_of_several_that_a_lost_device_leaves_are_answered() {
     let [seen, spare]: [Arc<Seen>; 2] = Default::default();

@@ -1,4 +1,4 @@
-//! A device, or the host: what runs batches, how many at once, and when one departs.
+//! A unit: a device, or the host. It knows what runs batches, how many at once, and when one departs.
 
 use super::pace::Pace;
 use super::request::{Sizes, is_needed};
@@ -7,29 +7,29 @@ use oncilla_opencl::graph::{Graph, Role};
 use oncilla_opencl::host::canary;
 use std::time::{Duration, Instant};
 
-/// Batches in a row that a device may fail to answer before it is given up.
+/// After this many batches in a row that it failed to answer, a device is given up.
 pub const FAILURES: u32 = 3;
 
-/// Of the numbers that a network is tried on one in so many is a one, as about in a position.
+/// Of the input numbers with which a network is tried, one in `ONE_IN` is 1, which is about as in a position.
 const ONE_IN: u32 = 16;
 
-/// Requests that meet no other one on the host before one gets all of its cores again.
+/// After this many requests in a row that met no other one on the host, a request gets all of its cores again.
 const ALONE: u32 = 8;
 
-/// Batches of a size that are measured before the first search: a device that looks slow by chance gets no rows beside
-/// others, and so would not be measured again.
+/// Batches of each size that are measured before the first search: a device that looks slow by chance gets no rows
+/// beside others, and so would not be measured again.
 const MEASURED: usize = 3;
 
-/// Something that runs one batch at a time, and room for that batch.
+/// A backend that runs one batch at a time, and room for that batch.
 pub struct Lane {
     pub backend: Box<dyn Backend>,
-    /// It has all of the host's cores; others have one.
+    /// Whether the backend has all of the host's cores; other lanes of the host have one.
     is_wide: bool,
     is_hosts: bool,
-    /// Rows of several requests, side by side.
+    /// Rows of several requests, one after the other.
     pub input: Vec<f32>,
     pub outputs: Outputs,
-    /// How many of its last batches failed.
+    /// How many of the lane's last batches failed, in a row.
     failures: u32,
 }
 
@@ -38,20 +38,21 @@ impl Lane {
         Self { backend, is_wide, is_hosts, input: Vec::new(), outputs: Outputs::default(), failures: 0 }
     }
 
-    /// Whether an output that is no number tells that the backend has failed. What the host says is the network's own
-    /// word, whatever it is: there is nobody else to ask. Nor is a device given up for what a search can go without.
+    /// Whether an output that is not finite shows that the backend has failed. What the host says is the network's own
+    /// answer, whatever it is, because there is nothing else to ask. Nor is a device given up for outputs that a search
+    /// can do without.
     pub fn must_be_numbers(&self, role: Role) -> bool {
         !self.is_hosts && is_needed(role)
     }
 }
 
-/// Where lanes come from that share what they run on.
+/// Lanes that share what they run on: a device, or the host.
 pub struct Unit {
-    /// One line for a person.
+    /// The unit in one line for a person.
     pub describe: String,
-    /// Largest batch.
+    /// The largest batch, in positions.
     pub max_batch: usize,
-    /// Batch that a search should gather for it.
+    /// The batch size that a search should gather for the unit.
     pub preferred_batch: usize,
     leaves_host_free: bool,
     rule: Rule,
@@ -60,21 +61,22 @@ pub struct Unit {
     /// When the last batch came back.
     last: Option<Instant>,
     pace: Pace,
-    /// How many of the last batches failed.
+    /// How many of the last batches failed, in a row.
     failures: u32,
-    /// It is of no use any more: lanes that come back are dropped.
+    /// The unit is given up: lanes that come back are dropped.
     is_lost: bool,
 }
 
 /// When a batch departs, and with what.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// Several positions take a device hardly longer than one. The first batch goes at once, with all that is there.
-    /// Another goes behind it when it is full or as large: sooner it would only wait there, and be smaller than it need
-    /// be.
+    /// For a device, several positions take hardly longer than one. The first batch departs at once, with all that
+    /// waits. Another one departs behind it when it is full, or as large as those on their way: if it departed sooner,
+    /// it would only wait on the device, and be smaller than it need be.
     Device,
-    /// Each core takes a position. Where requests meet, each is evaluated by one core, in the thread that asks, so that
-    /// no core waits for another; one that is alone has all of them. `alone` counts those that met none.
+    /// On the host, each core takes a position. If requests meet, each is evaluated by one core, in the thread that
+    /// asks, so that no core waits for another; a request that is alone gets all cores. `alone` counts the requests in
+    /// a row that met none.
     Host { alone: u32 },
 }
 
@@ -85,17 +87,17 @@ struct Flight {
     due: Instant,
 }
 
-/// What a batch may be made of.
+/// How a batch may be composed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// At most so many rows.
+    /// The largest number of rows.
     pub rows: usize,
-    /// Of one request only.
+    /// Whether all rows must belong to one request.
     pub single: bool,
     is_wide: bool,
 }
 
-/// Rows that wait for an answer, and the requests that they belong to.
+/// The number of rows that wait to be evaluated, and of the requests that they belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueLength {
     pub rows: usize,
@@ -108,7 +110,7 @@ impl Unit {
         Self::new(lanes.into_iter().map(|backend| Lane::new(backend, false, false)).collect(), Rule::Device)
     }
 
-    /// The host: with all of its cores, and in lanes of one core each, if there are several.
+    /// The host: a lane with all of its cores, and lanes of one core each, if there are several.
     pub fn host(wide: Box<dyn Backend>, narrow: Vec<Box<dyn Backend>>) -> Self {
         let mut lanes: Vec<Lane> = narrow.into_iter().map(|backend| Lane::new(backend, false, true)).collect();
         lanes.insert(0, Lane::new(wide, true, true));
@@ -135,26 +137,26 @@ impl Unit {
         }
     }
 
-    /// Whether it is a device, which can fail where the host can't.
+    /// Whether the unit is a device, which can fail where the host can't.
     pub fn is_device(&self) -> bool {
         matches!(self.rule, Rule::Device)
     }
 
-    /// Whether it can be used.
+    /// Whether the unit can be used.
     pub fn is_there(&self) -> bool {
         !self.is_lost
     }
 
-    /// Batches that it may have at once.
+    /// The number of batches that the unit may have at once.
     pub fn lanes(&self) -> usize {
         match self.rule {
             Rule::Device => self.idle.len() + self.flights.len(),
-            // Either the wide one or the others.
+            // Either the wide lane or the others are in use.
             Rule::Host { .. } => (self.idle.len() + self.flights.len()).saturating_sub(1).max(1),
         }
     }
 
-    /// One-position searches that keep it busy.
+    /// The number of searches, each of one position at a time, that keep the unit busy.
     pub fn searches(&self) -> usize {
         match self.rule {
             Rule::Device => self.preferred_batch * self.lanes(),
@@ -162,22 +164,22 @@ impl Unit {
         }
     }
 
-    /// Threads of one search that it wants for itself: each waits for its batch while the others gather. 0: the
-    /// search's one will do.
+    /// The number of threads of one search that the unit wants for itself: each waits for its batch while the others
+    /// gather. 0 if the search's single thread will do.
     pub fn threads(&self) -> usize {
         if self.leaves_host_free { self.lanes() } else { 0 }
     }
 
-    /// The lane with most cores, where nobody else uses any.
+    /// The lane with the most cores, for use while the unit runs nothing else.
     pub fn widest(&mut self) -> &mut Lane {
         let at = self.idle.iter().position(|lane| lane.is_wide).unwrap_or(0);
         &mut self.idle[at]
     }
 
-    /// Evaluates one position, of such numbers as devices are compared on.
+    /// Evaluates one position, of the same kind of numbers on which devices are compared.
     ///
     /// # Errors
-    /// One line: an output is no finite number.
+    /// One line, if an output is not finite or the backend fails.
     pub fn try_out(&mut self, graph: &Graph) -> Result<(), String> {
         let lane = self.widest();
         lane.backend
@@ -186,14 +188,14 @@ impl Unit {
         Sizes::new(graph).check(&mut lane.outputs, 1, |_| true)
     }
 
-    /// Measures a few batch sizes, so that work can be shared out from the beginning.
+    /// Measures a few batch sizes, so that work can be shared from the beginning.
     pub fn measure(&mut self) {
         let Some(lane) = self.idle.first_mut() else { return };
         for rows in [1, self.preferred_batch.min(self.max_batch)] {
             let input = vec![0.0; rows * lane.backend.graph().input().len()];
             for _ in 0..MEASURED {
                 let begun = Instant::now();
-                // What fails here fails in the search too, which says so.
+                // What fails here also fails in the search, which reports it.
                 if lane.backend.evaluate(&input, &mut lane.outputs).is_ok() {
                     self.pace.add(rows, begun.elapsed().as_secs_f64());
                 }
@@ -201,13 +203,13 @@ impl Unit {
         }
     }
 
-    /// As if a batch of `rows` had taken so long.
+    /// Learns as if a batch of `rows` rows had taken `seconds`.
     #[cfg(test)]
     pub fn learn(&mut self, rows: usize, seconds: f64) {
         self.pace.add(rows, seconds);
     }
 
-    /// What may depart now, where so much waits; `None`: it has to wait.
+    /// The batch that may depart now, if `waiting` waits; `None` if it has to wait.
     pub fn departure(&self, waiting: QueueLength) -> Option<Departure> {
         if self.is_lost || waiting.rows == 0 {
             return None;
@@ -229,7 +231,7 @@ impl Unit {
         }
     }
 
-    /// Takes the lane for a batch of `rows` that departs now.
+    /// Takes the lane for a batch of `rows` rows that departs now.
     pub fn depart(&mut self, number: u64, departure: Departure, rows: usize, waiting: QueueLength) -> Option<Lane> {
         if let Rule::Host { alone } = &mut self.rule {
             let met = !self.flights.is_empty() || waiting.requests > 1;
@@ -241,24 +243,24 @@ impl Unit {
         Some(self.idle.swap_remove(at))
     }
 
-    /// Another unit had a batch for so long.
+    /// Learns that another unit worked on a batch for `time`.
     pub fn passed_over(&mut self, time: Duration) {
         self.pace.passed_over(time.as_secs_f64());
     }
 
-    /// The lane comes back; `begun`, if it has answered, is when it began. Gives back one that is of no use any more,
-    /// be it that its device is lost or that it fails again and again beside others: its driver may take its time to
-    /// let it go.
+    /// Takes back a lane; `begun` is when it began its batch, if it has answered. Returns the lane if it is of no use
+    /// any more, because its device is lost, or because it fails again and again beside others: its driver may take its
+    /// time to drop it.
     #[must_use]
     pub fn arrive(&mut self, number: u64, mut lane: Lane, rows: usize, begun: Option<Instant>) -> Option<Lane> {
         self.flights.retain(|flight| flight.number != number);
         let now = Instant::now();
-        // While another batch was before it on the device, it took nothing.
+        // While another batch was before this one on the device, this one took no time.
         let last = self.last.replace(now);
         lane.failures += u32::from(!lane.backend.may_answer_yet());
         if let Some(begun) = begun {
             (self.failures, lane.failures) = (0, 0);
-            // What a single core takes says nothing of all of them.
+            // The time of a single core says nothing about all of them.
             if lane.is_wide || self.is_device() {
                 let since = last.map_or(begun, |last| last.max(begun));
                 self.pace.add(rows, now.saturating_duration_since(since).as_secs_f64());
@@ -268,7 +270,7 @@ impl Unit {
             return Some(lane);
         }
         if self.is_device() && self.lanes() > 0 && lane.failures >= FAILURES {
-            // Its failures say nothing of the others.
+            // The failures of this lane say nothing about the others.
             self.failures = 0;
             return Some(lane);
         }
@@ -276,20 +278,20 @@ impl Unit {
         None
     }
 
-    /// A batch has failed. True if there were too many in a row.
+    /// Counts a batch that has failed. Returns whether there were too many in a row.
     pub fn fail(&mut self) -> bool {
         self.failures += 1;
         self.failures >= FAILURES
     }
 
-    /// Gives it up, and its lanes back, whose driver may take its time to let them go.
+    /// Gives the unit up. Returns its lanes, because their driver may take its time to drop them.
     #[must_use]
     pub fn lose(&mut self) -> Vec<Lane> {
         self.is_lost = true;
         std::mem::take(&mut self.idle)
     }
 
-    /// Seconds until a batch of `rows` that is enqueued now would be done.
+    /// Seconds until a batch of `rows` rows that is enqueued now would be done.
     pub fn done_in(&self, rows: usize, now: Instant) -> f64 {
         let dues = self.flights.iter().map(|flight| flight.due);
         let free = match self.rule {
@@ -297,7 +299,7 @@ impl Unit {
             Rule::Host { .. } if self.idle.is_empty() => dues.min(),
             Rule::Host { .. } => None,
         };
-        // A batch that is overdue may take as long again: who waits for it should not, where another unit is idle.
+        // A batch that is overdue may take as long again: rows should not wait for it if another unit is idle.
         let until = |due: Instant| due.max(now).duration_since(due.min(now)).as_secs_f64();
         let busy = free.map_or(0.0, until);
         busy + self.pace.expected(rows)
