@@ -1,8 +1,8 @@
-//! Lines of input, understood.
+//! Parses lines of input into commands.
 //!
-//! As the specification asks, unknown words before a command are skipped, and so are unknown words within `go`, with a
-//! note; a `go` of nothing else looks at one node. A value that is missing or not a number does not make the whole `go`
-//! fail: whoever sent it waits for a `bestmove`.
+//! As the specification requires, unknown words before a command are skipped. Unknown words within `go` are skipped
+//! too, with a note; a `go` that consists only of unknown words searches one node. A value that is missing or not a
+//! number does not make the whole `go` fail, because its sender waits for a `bestmove`.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -14,7 +14,7 @@ use oncilla_chess::{FenError, History, notation};
 use crate::engine::{Clock, Go};
 use crate::text::quoted;
 
-/// A command. Texts are slices of the line.
+/// A parsed command. Its texts are slices of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command<'l> {
     /// `uci`.
@@ -44,22 +44,22 @@ pub enum Command<'l> {
     Show,
     /// `quit`.
     Quit,
-    /// `debug` and `register`, which have nothing to say here.
+    /// `debug` and `register`, which have no effect.
     Ignored,
 }
 
-/// A line that is no command.
+/// Why a line is not a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No word of it is one.
+    /// None of its words is a command.
     Unknown(String),
-    /// The command is known, its arguments are not.
+    /// The command is known, but its arguments are wrong.
     Arguments {
         /// The command.
         command: &'static str,
         /// What was expected.
         expected: &'static str,
-        /// What came; `None` for the end of the line.
+        /// What was found; `None` for the end of the line.
         got: Option<String>,
     },
 }
@@ -80,10 +80,10 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Reads a line. An empty one is no command and no mistake.
+/// Parses a line. An empty line is neither a command nor an error.
 ///
 /// # Errors
-/// What was expected and what came.
+/// What was expected and what was found.
 pub fn parse(line: &str) -> Result<Option<Command<'_>>, Refusal> {
     let mut rest = line;
     loop {
@@ -103,7 +103,7 @@ pub fn parse(line: &str) -> Result<Option<Command<'_>>, Refusal> {
     }
 }
 
-/// The first word and what follows it.
+/// Splits off the first word.
 fn split_word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
 }
@@ -165,16 +165,16 @@ pub struct Setup<'l> {
     pub moves: Vec<&'l str>,
 }
 
-/// Why a position was refused.
+/// The FEN is wrong; the error names the field, what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupError {
-    /// The FEN: its field, what was expected, what came.
+    /// A move can't be read, or is not legal.
     Fen(FenError),
-    /// A move.
+    /// The move's number, counted from 1.
     Move {
-        /// Counted from 1.
+        /// The number of moves in the list.
         number: usize,
-        /// How many there are.
+        /// What was expected and what was found.
         of: usize,
         /// What was expected, what came.
         reason: notation::MoveError,
@@ -212,7 +212,7 @@ impl<'l> Setup<'l> {
                     return Err(Refusal::Arguments { command: "position", expected, got });
                 }
                 Some(fields) => fields.push(word),
-                // Skipped, the moves behind it would be lost, and the start position searched instead.
+                // If the word were skipped, the moves behind it would be lost and the start position would be searched.
                 None => {
                     let (expected, got) = ("moves behind startpos", Some(word.to_string()));
                     return Err(Refusal::Arguments { command: "position", expected, got });
@@ -225,7 +225,7 @@ impl<'l> Setup<'l> {
     /// Sets up the position and plays the moves, each of which must be legal.
     ///
     /// # Errors
-    /// The field of the FEN or the move that is wrong.
+    /// The FEN's field or the move that is wrong.
     pub fn play(&self) -> Result<Box<History>, SetupError> {
         let mut history = Box::new(match &self.fen {
             None => History::startpos(),
@@ -263,11 +263,11 @@ pub struct GoWords<'l> {
     pub ponder: bool,
     /// The words after `searchmoves`.
     pub search_moves: Vec<&'l str>,
-    /// What was wrong and what was made of it, a line each.
+    /// Notes about wrong values and what is used instead, one line each.
     pub notes: Vec<String>,
 }
 
-/// Words that end a list of moves, and that are not numbers.
+/// The words of `go` that are not numbers: they end a list of moves.
 const KEYWORDS: [&str; 12] = [
     "searchmoves",
     "ponder",
@@ -295,7 +295,7 @@ impl<'l> GoWords<'l> {
         }
         if !unknown.is_empty() {
             let mut note = format!("go: skipped, not known: {}", quoted(&unknown.join(" ")));
-            // A user who sends `go perft 3` must not wait for ever, and one who waits for a move must get it.
+            // `go perft 3` must not start an endless search, but its sender may wait for a `bestmove`.
             if go == Self::default() {
                 go.nodes = Some(1);
                 note.push_str("; taken as nodes 1");
@@ -305,7 +305,7 @@ impl<'l> GoWords<'l> {
         go
     }
 
-    /// Returns false for a word that is not a keyword.
+    /// Reads a keyword and its value from `words`. Returns false if the word is not a keyword.
     fn take(&mut self, keyword: &'l str, words: &mut Peekable<SplitAsciiWhitespace<'l>>) -> bool {
         match keyword {
             "infinite" => self.infinite = true,
@@ -320,7 +320,7 @@ impl<'l> GoWords<'l> {
             "winc" => self.increment[0] = Some(self.number(keyword, words, 0)),
             "binc" => self.increment[1] = Some(self.number(keyword, words, 0)),
             "movetime" => self.move_time = Some(self.number(keyword, words, 0)),
-            // A best move needs a node.
+            // A best move needs at least one node.
             "nodes" => self.nodes = Some(self.number(keyword, words, 1).max(1) as u64),
             "depth" => self.depth = Some(self.small_number(keyword, words, 1)),
             "mate" => self.mate = Some(self.small_number(keyword, words, 1)),
@@ -330,8 +330,8 @@ impl<'l> GoWords<'l> {
         true
     }
 
-    /// The number after a keyword; a number that 64 bits can't hold becomes the nearest one that they can. If there is
-    /// no number, `least` is taken, so that the search ends soon instead of never.
+    /// The number after a keyword, clamped to the range of 64 bits. If no number follows, the result is `least`, so
+    /// that the search ends soon instead of never.
     fn number(&mut self, keyword: &str, words: &mut Peekable<SplitAsciiWhitespace<'l>>, least: i64) -> i64 {
         let word = words.next_if(|word| !KEYWORDS.contains(word));
         match word.and_then(read_number) {
@@ -349,7 +349,7 @@ impl<'l> GoWords<'l> {
         self.number(keyword, words, least).clamp(0, i64::from(u32::MAX)) as u32
     }
 
-    /// What it means for the side to move, and what could not be used, a line each.
+    /// The search request for the side to move, and notes about what could not be used, one line each.
     pub fn resolve(&self, position: &History) -> (Go, Vec<String>) {
         let mut notes = self.notes.clone();
         let go = Go {
@@ -366,7 +366,8 @@ impl<'l> GoWords<'l> {
         (go, notes)
     }
 
-    /// The mover's clock. If only the opponent's is known, that one: some limit was meant.
+    /// The clock of the side to move. If only the opponent's time was sent, that time is used, because some limit was
+    /// intended.
     fn clock(&self, mover: Color) -> Option<Clock> {
         let (own, other) = if mover == Color::White { (0, 1) } else { (1, 0) };
         Some(Clock {
@@ -392,7 +393,7 @@ impl<'l> GoWords<'l> {
     }
 }
 
-/// A whole number, or what is left of it without its fraction.
+/// Reads an integer; a decimal fraction is cut off.
 fn read_number(word: &str) -> Option<i64> {
     let whole = word.split_once('.').map_or(word, |(whole, fraction)| {
         let is_fraction = fraction.bytes().all(|b| b.is_ascii_digit());

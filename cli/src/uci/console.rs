@@ -1,4 +1,4 @@
-//! The one place that writes to standard output.
+//! Writes to standard output; no other module does.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,37 +7,37 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::system;
 
-/// Lc0's name for a log that is not a file.
+/// Lc0's name for standard error as the log file.
 const STDERR: &str = "<stderr>";
 
-/// Writes whole lines, each at once, from any thread.
+/// Writes whole lines, without interleaving, from any thread.
 pub struct Console {
     out: Mutex<Box<dyn Write + Send>>,
-    /// With a lock of its own: who has something for the log alone does not wait until somebody reads the output.
-    /// Whoever has both took the output first.
+    /// This has a lock of its own, so that a thread which only writes to the log does not wait until the GUI reads the
+    /// output. A thread that needs both locks `out` first.
     kept: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
     log: Option<Log>,
-    /// What became of the last log, until it is told.
+    /// Why the last log ended, until this is reported.
     lost: Option<String>,
 }
 
-/// A copy of everything, and what messages call it.
+/// The log, and its name in messages.
 struct Log {
     name: String,
     out: Box<dyn Write + Send>,
 }
 
 impl Console {
-    /// A console on standard output.
+    /// A console that writes to standard output.
     pub fn stdout() -> Self {
         Self::new(Box::new(io::stdout()))
     }
 
-    /// A console on anything.
+    /// A console that writes to `out`.
     pub fn new(out: Box<dyn Write + Send>) -> Self {
         Self { out: Mutex::new(out), kept: Mutex::default() }
     }
@@ -47,10 +47,10 @@ impl Console {
         self.say_all(&[line]);
     }
 
-    /// Writes lines that belong together: nothing comes between them.
+    /// Writes lines without lines of other threads between them.
     pub fn say_all<L: AsRef<str>>(&self, lines: &[L]) {
         let text: String = lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect();
-        // A thread that panicked here has at worst left half a line.
+        // A thread that panicked with this lock has left at most a partial line.
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             leave(&error);
@@ -61,17 +61,16 @@ impl Console {
         }
     }
 
-    /// Writes something that a person should know.
+    /// Writes an `info string` for the user.
     pub fn note(&self, text: &str) {
-        // One line stays one line.
+        // A text of several lines becomes one.
         self.say(&format!("info string {}", text.replace(['\n', '\r'], " ")));
     }
 
-    /// Keeps a copy of everything in a file, or writes it to standard error if it is `<stderr>`, from now on; `None`
-    /// ends it.
+    /// Logs everything to a file from now on, or to standard error if the file is `<stderr>`; `None` ends the log.
     ///
     /// # Errors
-    /// The file can't be opened. No copy is kept then.
+    /// The file can't be opened. Nothing is logged then.
     pub fn log_to(&self, file: Option<&Path>) -> Result<(), String> {
         let opened = file.map(|path| {
             let name = format!("log file {}", path.display());
@@ -89,22 +88,22 @@ impl Console {
         Ok(())
     }
 
-    /// Puts a line of input into the log.
+    /// Writes a line of input to the log.
     pub fn heard(&self, line: &str) {
         self.kept().log('>', line);
     }
 
-    /// A line for a person, once, if the log could not be written any more.
+    /// Returns once why the log ended, if it could not be written any more.
     pub fn lost_log(&self) -> Option<String> {
         self.kept().lost.take()
     }
 
-    /// Whether somebody keeps what [`Console::log_all`] writes.
+    /// Whether there is a log.
     pub fn has_log(&self) -> bool {
         self.kept().log.is_some()
     }
 
-    /// Puts lines into the log that are said to nobody.
+    /// Writes lines to the log only, not to the output.
     pub fn log_all(&self, lines: &[String]) {
         let mut kept = self.kept();
         lines.iter().for_each(|line| kept.log('#', line));
@@ -115,7 +114,7 @@ impl Console {
     }
 }
 
-/// Writes a line for a person to standard error. `eprintln!` would end the program where nobody reads that any more.
+/// Writes a line for the user to standard error. `eprintln!` would panic if standard error is closed.
 pub fn aside(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -132,7 +131,8 @@ impl Kept {
     }
 }
 
-/// Nobody can be told anything any more. That the reader went away (`oncilla | head`) is no failure.
+/// Ends the process because the output can't be written. A reader that closed the pipe (`oncilla | head`) is not a
+/// failure.
 fn leave(error: &io::Error) -> ! {
     if system::is_gone(error) {
         std::process::exit(0);
@@ -146,7 +146,7 @@ pub(crate) mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// Keeps what was written.
+    /// An output that keeps what is written to it.
     #[derive(Clone, Default)]
     pub struct Paper(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! Standard input, read in a thread of its own.
+//! Reads standard input in a thread of its own.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
@@ -6,25 +6,26 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::{line, system};
 
-/// Longest line that is looked at. A game of 1,000 moves needs 6 kB.
+/// The longest line that is parsed, in bytes. A game of 1,000 moves needs 6 kB.
 const LONGEST: usize = 16 << 20;
 
-/// Lines that wait to be looked at. Beyond that the sender has to wait, so that a flood does not fill the memory.
+/// The number of lines that may be queued. If the queue is full, the sender has to wait, so that a flood of input does
+/// not fill the memory.
 const WAITING: usize = 64;
 
-/// Lines that are kept for later, and what they may be long in all: beyond either no more are read.
+/// The largest number of lines that are kept for later, and of their bytes. No more lines are read beyond either limit.
 const MOST_KEPT: (usize, usize) = (1_000, LONGEST);
 
-/// What came in.
+/// One line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A line without its end and without a byte-order mark. What is no UTF-8 was read as [`system::text_of`] does.
+    /// A line without its line end and byte-order mark. Bytes that are not UTF-8 are converted by [`system::text_of`].
     Line(String),
-    /// A line of more than [`LONGEST`] bytes: nothing of it was kept.
+    /// A line of more than [`LONGEST`] bytes, which was discarded.
     TooLong,
 }
 
-/// Reads until the end of the input; then the channel closes.
+/// Starts the thread, which reads until the end of the input and then closes the channel.
 pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<Input>> {
     let (sender, receiver) = sync_channel(WAITING);
     std::thread::Builder::new().name("stdin".to_string()).spawn(move || {
@@ -37,16 +38,16 @@ pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<I
     Ok(receiver)
 }
 
-/// Lines that have been read and wait for what goes before them, in their order.
+/// Lines that are kept until earlier commands are done, in their order.
 #[derive(Debug, Default)]
 pub struct Kept {
     inputs: VecDeque<Input>,
-    /// The bytes of all lines.
+    /// The sum of the lines' bytes.
     bytes: usize,
 }
 
 impl Kept {
-    /// Whether another may be read.
+    /// Whether another line may be read.
     pub fn has_room(&self) -> bool {
         self.inputs.len() < MOST_KEPT.0 && self.bytes < MOST_KEPT.1
     }
@@ -70,7 +71,7 @@ impl Kept {
         Some(input)
     }
 
-    /// Moves all of `other` behind them.
+    /// Moves all lines of `other` behind these.
     pub fn append(&mut self, other: &mut Self) {
         self.inputs.append(&mut other.inputs);
         self.bytes += std::mem::take(&mut other.bytes);

@@ -1,7 +1,7 @@
 //! The Universal Chess Interface.
 //!
-//! Input is read in a thread of its own, so a running search never keeps a `stop` waiting. What is not understood is
-//! refused with an `info string` and changes nothing: no line ends the program but `quit` and the end of the input.
+//! A thread of its own reads the input, so a running search never delays a `stop`. A line that can't be parsed is
+//! refused with an `info string` and changes nothing. Only `quit` and the end of the input end the program.
 //!
 //! Specification: <https://www.shredderchess.com/download/div/uci.zip>.
 

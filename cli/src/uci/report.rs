@@ -1,4 +1,4 @@
-//! Reports on a search, as UCI lines.
+//! Writes a search's reports as UCI lines.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,32 +13,32 @@ use crate::score::wdl_per_mille;
 use super::console::Console;
 use super::{statistics, stats};
 
-/// Best move of a position without moves: the game is over.
+/// The best move of a position without legal moves.
 ///
-/// Lc0 writes `a1a1` there, which clients take for a move and refuse. `(none)` is Stockfish's word, so GUIs know it,
-/// and python-chess reads it as no move at all.
+/// Lc0 writes `a1a1`, which clients take for a move and refuse. `(none)` is Stockfish's output, so GUIs know it, and
+/// python-chess reads it as no move.
 const NO_MOVE: &str = "(none)";
 
-/// Writes one search's lines.
+/// Writes the lines of one search.
 pub struct Report {
     console: Arc<Console>,
     root: Board,
     output: Output,
-    /// What a draw is worth to the side to move.
+    /// The value of a draw for the side to move at the root.
     draw_score: f32,
-    /// Whether lines are numbered, even if there is only one.
+    /// Whether lines have a `multipv` number even if there is only one.
     is_numbered: bool,
 }
 
 impl Report {
-    /// Reports on a search from `root` with these settings.
+    /// Makes the report for a search from `root` with these settings.
     pub fn new(console: Arc<Console>, root: Board, output: Output, settings: &Settings) -> Self {
         let for_white = settings.white_draw_score;
         let draw_score = if root.side_to_move() == Color::White { for_white } else { -for_white };
         Self { console, root, output, draw_score, is_numbered: settings.multi_pv > 1 }
     }
 
-    /// The lines of an info, best first.
+    /// The lines of an `info`, the best move's first.
     fn info_lines(&self, info: &Info) -> Vec<String> {
         if info.lines.is_empty() {
             return vec![self.info_without_moves(info)];
@@ -47,7 +47,7 @@ impl Report {
         info.lines.iter().enumerate().map(|(index, line)| self.info_line(info, line, number(index))).collect()
     }
 
-    /// The line of an `info`. Its fields are in Lc0's order.
+    /// One line of an `info`, with its fields in Lc0's order.
     fn info_line(&self, info: &Info, line: &Line, multi_pv: Option<usize>) -> String {
         let nodes = if self.output.per_pv_counters { line.nodes } else { info.nodes };
         let score = match line.mate {
@@ -75,7 +75,7 @@ impl Report {
         text
     }
 
-    /// A position without moves still has a score: mated, or a draw.
+    /// The line for a position without legal moves, which still has a score: mated, or a draw.
     fn info_without_moves(&self, info: &Info) -> String {
         let (score, wdl) = if self.root.checkers().is_empty() { ("cp 0", "0 1000 0") } else { ("mate 0", "0 0 1000") };
         let mut text = self.beginning(info, info.nodes, score);
@@ -103,7 +103,7 @@ impl Report {
         let _ = write!(text, " tbhits {}", info.tbhits);
     }
 
-    /// A line of play from the root. It ends early rather than show an impossible move.
+    /// The moves of a line of play from the root. They end before the first move that is not legal.
     fn moves(&self, pv: &[Move]) -> String {
         let mut board = self.root.clone();
         let mut texts = Vec::with_capacity(pv.len());
@@ -132,7 +132,7 @@ impl Report {
         lines
     }
 
-    /// The statistics of root moves, if the GUI wants them. Otherwise the log gets them, if there is one.
+    /// The statistics of the root's moves for the GUI, if it wants them. Otherwise they go to the log, if there is one.
     fn stats_lines(&self, stats: &[MoveStats]) -> Vec<String> {
         let lines = || stats.iter().map(|stats| self.stats_line(stats)).collect();
         if self.output.verbose_move_stats {
@@ -144,7 +144,7 @@ impl Report {
         Vec::new()
     }
 
-    /// Castling is always king takes rook here, as in Lc0.
+    /// The line of one move. Castling is always written as king takes rook here, as in Lc0.
     fn stats_line(&self, stats: &MoveStats) -> String {
         let mv = stats.mv.map(|mv| notation::format_move(&self.root, mv, true).to_string());
         stats::line(stats, mv.as_deref().unwrap_or("node"))
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// What a report writes.
+    /// The lines that a report writes.
     fn written(fen: &str, output: Output, write: impl Fn(&mut Report)) -> Vec<String> {
         written_with(1, fen, output, write)
     }
@@ -262,7 +262,7 @@ mod tests {
         assert!(said("4k3/8/8/8/8/8/8/4K2R b - - 0 1", "e8d8").contains(" score cp 6000 "));
     }
 
-    /// A GUI that asked for several lines reads the number, even if there is one move only.
+    /// A GUI that set MultiPV above 1 expects the number even if there is only one legal move.
     #[test]
     fn a_single_line_of_several_is_numbered() {
         let said = |multi_pv| {

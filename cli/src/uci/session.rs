@@ -1,4 +1,4 @@
-//! The loop: commands in, the engine's lines out.
+//! The UCI loop: reads commands, runs them with the engine.
 
 use std::io::BufRead;
 use std::process::ExitCode;
@@ -16,22 +16,22 @@ use super::console::Console;
 use super::input::{Input, Kept, listen};
 use super::report::Report;
 
-/// How long a search may take to end behind `quit`, or a network to be loaded in front of it: what takes longer may
-/// wait for a device or a file that will never be ready.
+/// How long `quit` waits for a search to end or a network to load. Whatever takes longer may depend on a device or a
+/// file that never becomes ready.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// How often somebody looks for `quit` while the network is loaded, or a search comes to its end.
+/// How often the input is checked for `quit` while the network is loaded or a search is stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long `wait` sleeps between two looks at the search.
+/// How long `wait` sleeps between two checks of the search.
 const NAP: Duration = Duration::from_millis(2);
-/// How long a search for a mate goes on behind `wait` when nobody can stop it any more.
+/// How long `wait` lets a search for a mate go on after the end of the input, when nothing can stop it any more.
 const ALONE: Duration = Duration::from_secs(60);
 
 /// Speaks UCI until `quit` or the end of the input.
 ///
-/// At the end of the input a search with a limit of its own is let finish, so that `printf 'go nodes 100\n' | oncilla`
-/// gives its answer; any other is stopped and gives its answer then, if it can within five seconds.
+/// At the end of the input, a search with a limit of its own runs to that limit, so that `printf 'go nodes 100\n' |
+/// oncilla` prints a best move. Any other search is stopped, and prints its best move if it ends within five seconds.
 pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: Typed) -> ExitCode {
     let meaning = match typed.meaning() {
         Ok(meaning) => meaning,
@@ -60,7 +60,7 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
     session.log();
     let next = if session.meaning.preload { session.prepare() } else { Next::GoOn };
     if next == Next::Leave || session.talk() == Next::Leave {
-        // Whatever its thread waits for ends with the process.
+        // Dropping the session would wait for its threads; they end with the process instead.
         std::mem::forget(session);
     }
     ExitCode::SUCCESS
@@ -71,25 +71,25 @@ struct Session {
     console: Arc<Console>,
     typed: Typed,
     meaning: Meaning,
-    /// The last good position.
+    /// The last valid position.
     position: Box<History>,
     /// What ends the last search.
     end: End,
     lines: Receiver<Input>,
-    /// What came in during a `wait`.
+    /// Input that arrived during a `wait`.
     deferred: Kept,
 }
 
 /// What ends a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// A limit that counts, or `stop`.
+    /// A limit that is in force, or `stop`.
     Limit,
-    /// A limit that counts after `ponderhit`.
+    /// A limit that is in force after `ponderhit`.
     PonderHit,
     /// A mate, which may never be found.
     Mate,
-    /// Nothing.
+    /// Only `stop`.
     Nothing,
 }
 
@@ -105,17 +105,17 @@ impl End {
     }
 }
 
-/// What to do after a command.
+/// What the loop does after a command.
 #[derive(PartialEq, Eq)]
 enum Next {
     GoOn,
     Quit,
-    /// The same, without waiting for what the engine is doing.
+    /// Like `Quit`, but without waiting for the engine.
     Leave,
 }
 
 impl Session {
-    /// Until `quit` or the end of the input.
+    /// Runs commands until `quit` or the end of the input.
     fn talk(&mut self) -> Next {
         while let Some(input) = self.deferred.pop().or_else(|| self.lines.recv().ok()) {
             match self.hear(input) {
@@ -127,7 +127,7 @@ impl Session {
         self.end_of_input()
     }
 
-    /// A search that still runs may give its best move, but not take for ever.
+    /// Stops a running search, which may print its best move within [`LEAVING`].
     fn quit(&mut self) -> Next {
         self.engine.stop();
         let next = if self.engine.wait_for(LEAVING) { Next::Quit } else { Next::Leave };
@@ -135,12 +135,12 @@ impl Session {
         next
     }
 
-    /// Once, that it can't be written.
+    /// Reports once that the log can't be written any more.
     fn say_of_log(&self) {
         self.console.lost_log().iter().for_each(|lost| self.console.note(lost));
     }
 
-    /// A search that ends by itself may.
+    /// Lets a search with a limit of its own run to it, and stops any other.
     fn end_of_input(&mut self) -> Next {
         if self.end != End::Limit {
             return self.quit();
@@ -211,8 +211,8 @@ impl Session {
         self.console.say_all(&lines);
     }
 
-    /// Loads the network if that is due. What comes in meanwhile is done afterwards, unless it is
-    /// [time to leave](Self::is_time_to_leave).
+    /// Loads the network if necessary. Commands that arrive meanwhile are run afterwards, unless it is [time to
+    /// leave](Self::is_time_to_leave).
     fn prepare(&mut self) -> Next {
         let answer = self.engine.begin_to_prepare();
         let mut leaving = None;
@@ -228,8 +228,8 @@ impl Session {
         }
     }
 
-    /// A search that still runs gives its best move before anything else happens: every `go` gets one, unless it is
-    /// [time to leave](Self::is_time_to_leave).
+    /// Stops a running search and waits for its best move, because every `go` gets one, unless it is [time to
+    /// leave](Self::is_time_to_leave).
     fn finish_search(&mut self) -> Next {
         if !self.engine.is_searching() {
             return Next::GoOn;
@@ -244,13 +244,14 @@ impl Session {
         Next::GoOn
     }
 
-    /// Whether the word to leave came [`LEAVING`] ago; `since` is when it was first seen.
+    /// Whether the session may be left for longer than [`LEAVING`]; `since` is set when it first may.
     fn is_time_to_leave(&mut self, since: &mut Option<Instant>) -> bool {
         self.may_leave() && since.get_or_insert_with(Instant::now).elapsed() > LEAVING
     }
 
-    /// Whether `quit` has come in, or the end of the input behind a search that has no end of its own. A search before
-    /// it does not count, for `quit` would stop it; but whoever says `wait` wants to hear how it ends.
+    /// Whether `quit` has arrived, or the input has ended and the last `go` in it has no limit of its own. Earlier
+    /// searches do not count, because `quit` would stop them. After a `wait` the result is false, because its sender
+    /// expects the search to finish.
     fn may_leave(&mut self) -> bool {
         let has_ended = self.look_ahead();
         let mut last_search = End::Limit;
@@ -266,7 +267,7 @@ impl Session {
         has_ended && last_search != End::Limit
     }
 
-    /// Keeps what has come in. Whether nothing more will.
+    /// Reads the input that has arrived into `deferred`. Returns whether the input has ended.
     fn look_ahead(&mut self) -> bool {
         while self.deferred.has_room() {
             match self.lines.try_recv() {
@@ -303,7 +304,7 @@ impl Session {
         let report = Report::new(Arc::clone(&self.console), board, *output, settings);
         if let Err(error) = self.engine.go(go, Box::new(report)) {
             self.console.note(&error);
-            // The sender of `go` waits for this word.
+            // The sender of `go` waits for a `bestmove`.
             self.console.say("bestmove (none)");
         }
         Next::GoOn
@@ -329,7 +330,7 @@ impl Session {
         let opt = table::by_name(name).ok_or_else(|| UnknownOption(name.to_string()).to_string())?;
         let is_button = opt.kind.default().is_none();
         let value = match value {
-            // UCI's way to write an empty text.
+            // UCI's notation for an empty text.
             Some("<empty>") => "",
             Some(value) => value,
             None if is_button => "",
@@ -341,7 +342,7 @@ impl Session {
         let change = self.typed.set_by_name(opt, name, value).map_err(|error| error.to_string())?;
         match change {
             Change::Pressed => {
-                // The only button.
+                // There is only one button.
                 let next = self.finish_search();
                 if next == Next::GoOn {
                     self.engine.forget();
@@ -371,10 +372,10 @@ impl Session {
         }
     }
 
-    /// Waits for the search to end; what comes in meanwhile is done afterwards, in its order, but for what may
-    /// overtake.
+    /// Waits for the search to end. Commands that arrive meanwhile are run afterwards in their order, except those that
+    /// [may overtake](Self::may_overtake).
     fn wait(&mut self) -> Next {
-        // An earlier `wait` may have kept the word that ends this search.
+        // An earlier `wait` may have deferred the command that ends this search.
         let mut kept = std::mem::take(&mut self.deferred);
         let (mut alone, mut is_told) = (None, false);
         while self.engine.is_searching() {
@@ -389,7 +390,7 @@ impl Session {
             let input = match next {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => continue,
-                // A script may end with `wait`; a GUI that is gone must not leave a search for ever.
+                // A script may end with `wait`, but if the GUI is gone, the search must not run for ever.
                 Err(RecvTimeoutError::Disconnected)
                     if self.end == End::Mate && alone.get_or_insert_with(Instant::now).elapsed() < ALONE =>
                 {
@@ -404,7 +405,7 @@ impl Session {
             if !self.may_overtake(&input) {
                 self.deferred.push(input);
             } else {
-                // What comes in while it is obeyed comes behind what was kept.
+                // Lines that arrive while this one is run come after those that were kept.
                 self.deferred.append(&mut kept);
                 let next = self.hear(input);
                 if next != Next::GoOn {
@@ -417,8 +418,8 @@ impl Session {
         Next::GoOn
     }
 
-    /// More has come in during a `wait` than is kept: whoever sends so much waits, too. A search without an end of its
-    /// own would not hear its `stop` any more.
+    /// The limit of deferred lines is reached during a `wait`, so no more are read and the sender has to wait. A search
+    /// without a limit of its own is stopped, because its `stop` would not be read any more.
     fn hold_back(&mut self, is_told: &mut bool) {
         if self.end != End::Limit && !std::mem::replace(is_told, true) {
             self.console.note("more has come in behind wait than is kept: the search is stopped");
@@ -427,13 +428,13 @@ impl Session {
         self.engine.wait_for(NAP);
     }
 
-    /// Whether a line that came in during a `wait` is obeyed at once: what ends a search that has no end of its own, or
-    /// a question for a sign of life that asks for nothing that was held back.
+    /// Whether a line that arrived during a `wait` is run at once: a command that ends a search without a limit of its
+    /// own, or an `isready` with no deferred line before it.
     fn may_overtake(&self, input: &Input) -> bool {
         let Input::Line(line) = input else { return false };
         match command::parse(line) {
             Ok(Some(Command::Stop | Command::PonderHit)) => self.end != End::Limit,
-            // A script that looks for a mate may end with this word.
+            // A script that searches for a mate may end with `quit`.
             Ok(Some(Command::Quit)) => !matches!(self.end, End::Limit | End::Mate),
             Ok(Some(Command::IsReady)) => self.deferred.is_empty(),
             _ => false,
@@ -446,7 +447,7 @@ mod tests {
     use super::*;
     use crate::uci::console::tests::Paper;
 
-    /// What comes back. No search is started: that is the integration tests' business.
+    /// The lines that the session prints. No search is started here; the integration tests do that.
     fn answers(input: &str) -> Vec<String> {
         let paper = Paper::default();
         let console = Arc::new(Console::new(Box::new(paper.clone())));

@@ -1,9 +1,9 @@
-//! What a search did, in lines for a person.
+//! A search's statistics as lines for the user.
 
 use crate::engine::Statistics;
 use oncilla_core::stats::{Counts, Span, Stage};
 
-/// The lines: of this move, of the game, and of the last moments.
+/// The lines about this move, the game, and the last moments.
 pub fn lines(statistics: &Statistics) -> Vec<String> {
     let Statistics { game, current_move, windows, in_flight } = statistics;
     let mut lines = vec![of_span("move", current_move), batches(&current_move.counts), waits(&current_move.counts)];
@@ -11,7 +11,7 @@ pub fn lines(statistics: &Statistics) -> Vec<String> {
         lines.push(format!("in flight at most {most}, by what keeps the evaluating threads busy"));
     }
     if game.counts != current_move.counts {
-        // Its seconds are the clock's, the opponent's turns among them.
+        // The game's seconds are those of a clock, including the opponent's turns.
         lines.push(of_span("game, pauses included", game));
     }
     let speeds = windows.iter().filter(|span| span.counts.playouts > 0).map(|span| {

@@ -1,4 +1,4 @@
-//! The lines of `VerboseMoveStats`, in Lc0's format: GUIs read them by position.
+//! The lines of `VerboseMoveStats`, in Lc0's format, because GUIs read them by column.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use oncilla_core::repository::{Bound, Bounds};
 
 use crate::engine::MoveStats;
 
-/// One line, for the move written as `mv`. The space at its end belongs to the format.
+/// The line of the move that is written as `mv`. The space at its end belongs to the format.
 pub fn line(stats: &MoveStats, mv: &str) -> String {
     let mut text = String::from("info string ");
     // Writing to a String can't fail.
@@ -20,7 +20,7 @@ fn write(out: &mut String, stats: &MoveStats, mv: &str) -> std::fmt::Result {
         None => write!(out, "node  ({:>4}) ", stats.index)?,
     }
     write!(out, "N: {:>7} (+{:>2}) ", stats.n, stats.in_flight)?;
-    // Five characters must do.
+    // The number has five columns.
     let digits = if stats.p >= 0.99995 { 1 } else { 2 };
     write!(out, "(P: {:>5.digits$}%) ", 100.0 * stats.p)?;
     match stats.value {
@@ -39,7 +39,7 @@ fn write(out: &mut String, stats: &MoveStats, mv: &str) -> std::fmt::Result {
     Ok(())
 }
 
-/// What is proven: the result, or only that it is not a loss, or not a win.
+/// Marks a proven result, or a proven bound: not a loss, or not a win.
 fn proof(bounds: Bounds) -> &'static str {
     match (bounds.lower, bounds.upper) {
         (lower, upper) if lower == upper => "(T) ",
@@ -55,13 +55,13 @@ mod tests {
     use oncilla_core::evaluate::Value;
     use std::path::Path;
 
-    /// The number after a label, or `None` where dashes stand.
+    /// The number after a label; `None` if dashes are printed there.
     fn field(line: &str, label: &str) -> Option<f32> {
         let after = &line[line.find(label).expect(label) + label.len()..];
         after[..after.find([')', '%']).unwrap()].trim().parse().ok()
     }
 
-    /// Reads one of Lc0's lines: the statistics, and the move's text.
+    /// Parses a line of Lc0 into the statistics and the text of the move.
     fn parse(line: &str) -> (MoveStats, String) {
         let rest = line.strip_prefix("info string ").unwrap();
         let mv = rest.split_whitespace().next().unwrap();
@@ -121,13 +121,13 @@ mod tests {
         );
     }
 
-    /// Every line that Lc0 wrote in the recorded searches.
+    /// Writes every line of Lc0's recorded searches again.
     #[test]
     fn all_recorded_lines_come_out_byte_for_byte() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle/search_classic.jsonl");
         let Ok(text) = std::fs::read_to_string(&path) else {
             assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", path.display());
-            // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+            // Not `eprintln!`, because the test runner hides its output if the test passes.
             let _ = std::io::Write::write_all(
                 &mut std::io::stderr(),
                 b"skipped: ../shared/oracle/search_classic.jsonl is not here\n",
