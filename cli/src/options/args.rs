@@ -1,8 +1,8 @@
-//! The command line: options of the table first, the rest for the command.
+//! Reads the command line: options of the table, and arguments for the command.
 //!
-//! Accepted are `--flag=value`, `--flag value`, `--switch`, `--no-switch`, `--switch=false`, `-w value` and `-v`,
-//! before and after the command's name. What the table does not know is left to the command, with `--flag=value` taken
-//! apart, because argh knows only `--flag value`.
+//! Options are written `--flag=value`, `--flag value`, `--switch`, `--no-switch`, `--switch=false`, `-w value` or `-v`,
+//! before or after the command's name. Arguments that are not in the table are left to the command; `--flag=value` is
+//! split for it, because argh accepts only `--flag value`.
 
 use std::path::Path;
 
@@ -13,22 +13,22 @@ use super::path::unquoted;
 use super::table::{self, Opt};
 use super::typed::Typed;
 
-/// A command line, read.
+/// A parsed command line.
 #[derive(Clone, Debug, Default)]
 pub struct Args {
     /// Values of the table's options.
     pub typed: Typed,
     /// Arguments that are not in the table, in their order.
     pub rest: Vec<String>,
-    /// Configuration files, in the order in which they were named.
+    /// Configuration files, in the order of the arguments.
     configs: Vec<String>,
-    /// Names in configuration files that have no meaning in chess, with the file that they are in.
+    /// Each configuration file with its names that have no meaning in chess.
     pub unused: Vec<(String, Vec<String>)>,
 }
 
 impl Args {
-    /// Reads the arguments after the program's name, and the configuration files that they name: of several the later
-    /// counts for more.
+    /// Reads the arguments after the program's name, and the configuration files that they name. Later files override
+    /// earlier ones, and the command line overrides all files.
     ///
     /// # Errors
     /// A value that does not fit its option; a configuration file that can't be read.
@@ -50,12 +50,12 @@ impl Args {
     }
 }
 
-/// A flag as it was written, understood.
+/// A parsed flag.
 struct Flag {
     opt: &'static Opt,
-    /// The flag with its dashes, for messages.
+    /// The flag as it was written, with its dashes, for messages.
     spelling: String,
-    /// What stood behind `=`, or follows from `--no-`.
+    /// The value behind `=`, or the one that `--no-` implies.
     value: Option<String>,
 }
 
@@ -64,7 +64,7 @@ fn split(args: &[String]) -> Result<Args, OptionError> {
     let mut args = args.iter().peekable();
     while let Some(arg) = args.next() {
         if arg == "--" {
-            // After this, no argument is a flag.
+            // No later argument is a flag.
             read.rest.push(arg.clone());
             read.rest.extend(args.by_ref().cloned());
             break;
@@ -94,7 +94,7 @@ fn split(args: &[String]) -> Result<Args, OptionError> {
     Ok(read)
 }
 
-/// The option that an argument names.
+/// The option of an argument that is a flag.
 fn find(arg: &str) -> Option<Flag> {
     if let Some(long) = arg.strip_prefix("--") {
         return find_long(long);
@@ -107,7 +107,7 @@ fn find(arg: &str) -> Option<Flag> {
     }
 }
 
-/// The option that a long flag names, without its dashes.
+/// The option and value of a long flag that is written without its dashes.
 pub(super) fn find_named(long: &str) -> Option<(&'static Opt, Option<String>)> {
     find_long(long).map(|flag| (flag.opt, flag.value))
 }
@@ -170,7 +170,7 @@ mod tests {
         assert!(read(&["--config=no such file"]).unwrap_err().contains("no such file"));
     }
 
-    /// The arguments of every configuration that the oracle's rows were recorded with.
+    /// The arguments of all configurations that the oracle was recorded with.
     #[test]
     fn lc0s_arguments_are_accepted_as_they_stand() {
         let args = "--show-hidden --backend=blas --threads=1 --minibatch-size=1 --no-out-of-order-eval \

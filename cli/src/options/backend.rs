@@ -5,11 +5,11 @@ use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backe
 use super::path::{found, unquoted};
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
 
-/// The backends' names: ours, then those of Lc0 for things that are here too.
+/// The names of backends: ours, then Lc0's for the backends that are here too.
 pub const BACKENDS: &[&str] = &["auto", "host", "opencl", "random", "constant", "blas", "eigen", "trivial"];
 
-/// The names of Lc0's other backends: they are taken and not listed, and UCI plays with
-/// [what comes nearest](Lc0Backend::nearest).
+/// The names of Lc0's other backends. They are accepted, but not listed, and UCI plays with [the nearest
+/// backend](Lc0Backend::nearest).
 pub const ONLY_LC0S: &[&str] = &[
     "cudnn-auto",
     "cudnn-fp16",
@@ -42,14 +42,14 @@ pub const ONLY_LC0S: &[&str] = &[
     "recordreplay",
 ];
 
-/// Those of them that are made for the host's cores.
+/// Those of [`ONLY_LC0S`] that run on the CPU.
 const FOR_CPUS: [&str; 5] = ["onnx-cpu", "tensorflow-cc-cpu", "mkl", "dnnl", "onednn"];
 
-/// Finds the backend of that name.
+/// The backend of a name.
 pub fn kind(name: &str) -> Option<BackendKind> {
     Some(match name {
         "auto" => BackendKind::Auto,
-        // Lc0's backends on the CPU: one or the other BLAS. Here it is our own code.
+        // Lc0's backends for the CPU, which use BLAS or Eigen. Here they are our own code.
         "host" | "blas" | "eigen" => BackendKind::Host,
         "opencl" => BackendKind::OpenCl,
         "random" => BackendKind::Random,
@@ -61,10 +61,10 @@ pub fn kind(name: &str) -> Option<BackendKind> {
     })
 }
 
-/// For a command about OpenCL devices.
+/// Checks the backend of a command about OpenCL devices.
 ///
 /// # Errors
-/// This backend uses none.
+/// The backend uses no OpenCL devices.
 pub fn on_devices(backend: BackendKind) -> Result<(), String> {
     if backend.uses_devices() {
         return Ok(());
@@ -74,16 +74,17 @@ pub fn on_devices(backend: BackendKind) -> Result<(), String> {
     Err(format!("--backend: expected auto or opencl, for an OpenCL device, got {name}"))
 }
 
-/// Where the network comes from: the name of one in the program (a file of such a name is `./tiny`), or a file.
+/// The source of the network: the name of a built-in one, or else a file. A file that has such a name is written
+/// `./tiny`.
 pub fn weights(text: &str) -> Weights {
     match unquoted(text) {
-        // Lc0 looks for a file beside the program; here a network is inside it.
+        // Lc0 searches for a file next to the program; here a network is built in.
         "" | "<autodiscover>" => Weights::BuiltIn(BuiltIn::Small),
         text => BuiltIn::named(text).map_or_else(|| Weights::File(found(text)), Weights::BuiltIn),
     }
 }
 
-/// Where hints come from: `auto`, `off`, or a file.
+/// The source of hints: `auto`, `off`, or a file.
 pub fn hints(text: &str) -> HintsFrom {
     match unquoted(text) {
         "" | "auto" => HintsFrom::Program,
@@ -92,12 +93,12 @@ pub fn hints(text: &str) -> HintsFrom {
     }
 }
 
-/// Takes `gpu=1,threads=4,policy_head=soft` and the like into the settings. Several devices, as in
-/// `gpu=0,gpu=1,device=host`, share the work; so do those that Lc0's `demux` and the like are told of,
-/// `backend=cudnn-fp16,(gpu=0),(gpu=1)`. Whether a network has such a head is seen when it is read.
+/// Applies options such as `gpu=1,threads=4,policy_head=soft` to the settings. Several devices, as in
+/// `gpu=0,gpu=1,device=host`, share the work, and so do those in the lists of Lc0's `demux` and similar backends:
+/// `backend=cudnn-fp16,(gpu=0),(gpu=1)`. Whether the network has a head of this name is checked when it is read.
 ///
 /// # Errors
-/// In which place the text is wrong, or what it could have been.
+/// The position of the error in the text, or what was expected.
 pub fn options(settings: &mut EvaluatorSettings, text: &str) -> Result<(), String> {
     let mut devices = Vec::new();
     take(settings, &mut devices, &parse(text).map_err(|error| error.to_string())?)?;
@@ -130,7 +131,7 @@ fn take(settings: &mut EvaluatorSettings, devices: &mut Vec<String>, list: &List
     Ok(())
 }
 
-/// Options of Lc0's backends that don't change what comes out of ours; its random one has a seed.
+/// Options of Lc0's backends that do not affect the output of ours. The seed is that of Lc0's random backend.
 fn is_only_lc0s(name: &str, content: &Content) -> bool {
     match content {
         Content::Number(_) => matches!(

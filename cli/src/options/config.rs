@@ -1,7 +1,7 @@
-//! The configuration file: one long flag a line, its `--` left out or not, `#` for comments, which begin a line or
-//! stand behind a blank. Instead of the flag there may stand the option's name in UCI or KataGo's name for it, and
-//! there may be spaces around `=`. KataGo's own files have much that means nothing here: who expects such a file is
-//! told which names were not used.
+//! Reads configuration files: one long flag per line, with or without its `--`; a `#` at the start of a line or behind
+//! a space begins a comment. The option's UCI name or KataGo's name for it may stand for the flag, and spaces may
+//! surround `=`. KataGo's own files have many names without a meaning here, so for files that may be KataGo's the
+//! unused names are returned instead of refused.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,35 +15,36 @@ use super::typed::Typed;
 use crate::text::quoted;
 use crate::{line, utf16};
 
-/// Whose file it is.
+/// Whose syntax a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Ours: an unknown name is a mistake.
+    /// Ours: an unknown name is an error.
     Ours,
-    /// Perhaps KataGo's: an unknown `NAME = VALUE` is not used.
+    /// Ours or KataGo's: an unknown `NAME = VALUE` is unused.
     KataGos,
 }
 
-/// What a line of KataGo's begins with that is replaced by another file.
+/// The start of a line of KataGo's that is replaced by the content of another file.
 const INCLUDE: &str = "@include";
 
-/// Reads a file; the names that are not used come back beside what is.
+/// Reads a file. Returns its values and its unused names.
 ///
-/// A file of KataGo's may include others, named from its own folder: what stands below counts for more.
+/// A file of KataGo's may include others, whose paths are relative to its own folder. Later lines override earlier
+/// ones.
 ///
 /// # Errors
-/// A file can't be read, or includes itself, or there are too many, or a line is no flag: its number, what was
-/// expected, what stood there.
+/// A file can't be read, or includes itself; there are too many files; or a line is not a flag: its number, what was
+/// expected and what was found.
 pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
     let mut found = Found::new(whose);
     found.take_file(file, &mut Vec::new())?;
     Ok((found.typed, found.unused))
 }
 
-/// Reads the text of a file that includes no other; the names that are not used come back beside what is.
+/// Reads the text of a file without includes. Returns its values and its unused names.
 ///
 /// # Errors
-/// The line that is no flag, counted from 1, and what was expected there.
+/// The number of the line that is not a flag, from 1, and what was expected there.
 pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, String)> {
     let mut found = Found::new(whose);
     let mut once = Once::default();
@@ -53,19 +54,19 @@ pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, S
     Ok((found.typed, found.unused))
 }
 
-/// The lines that say something, perhaps with a comment, with their numbers from 1.
+/// The lines that are neither empty nor only a comment, with their numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = line::without_mark(text).lines().map(str::trim);
     (1..).zip(lines).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The names of one file, and in which lines they are.
+/// The names in one file, with the numbers of their lines.
 type Once<'t> = BTreeMap<&'t str, usize>;
 
-/// What files have said so far.
+/// The content of the files read so far.
 struct Found {
     whose: Whose,
-    /// How many files that are.
+    /// The number of files read so far.
     files: usize,
     typed: Typed,
     unused: Vec<String>,
@@ -76,7 +77,7 @@ impl Found {
         Self { whose, files: 0, typed: Typed::default(), unused: Vec::new() }
     }
 
-    /// `within`: those that include it, directly or not.
+    /// Reads a file. `within` has the files that include it, directly or indirectly.
     fn take_file(&mut self, file: &Path, within: &mut Vec<PathBuf>) -> Result<(), String> {
         if self.files == MOST_FILES {
             return Err(format!("{}: expected at most {MOST_FILES} files in all, got more", file.display()));
@@ -105,8 +106,8 @@ impl Found {
         Ok(())
     }
 
-    /// A file of KataGo's has each name once, as KataGo has it: who changes the first of two lines would wonder. One
-    /// that includes it may have it again.
+    /// A name that occurs twice in a file of KataGo's is an error, as in KataGo, because a user who changes the first
+    /// of two lines would see no effect. A file and those that it includes may have the same name.
     fn check_once<'t>(&self, once: &mut Once<'t>, number: usize, line: &'t str) -> Result<(), String> {
         let Some(name) = theirs(line).filter(|_| self.whose == Whose::KataGos) else { return Ok(()) };
         match once.insert(name, number) {
@@ -134,14 +135,15 @@ impl Found {
     }
 }
 
-/// Through links, a file could include itself for ever under different names.
+/// The deepest nesting of includes. Through links, a file could include itself for ever under different names.
 const MOST_WITHIN: usize = 20;
 
-/// A file that is named twice is read twice: where each names the next one so, twenty of them would be a million.
+/// The largest number of files. A file that is included twice is read twice; if each of twenty files included the next
+/// one twice, the last one would be read more than a million times.
 const MOST_FILES: usize = 1000;
 
-/// What a line says, without a comment. Under a name of KataGo's, or one that we don't know, it says in a file of
-/// KataGo's what it says there.
+/// A line without its comment. In a file that may be KataGo's, the value of a name that is KataGo's or unknown is
+/// parsed in KataGo's syntax.
 fn said(line: &str, whose: Whose) -> Result<Cow<'_, str>, String> {
     let is_theirs = |name: &&str| katago::is_name(name) || find_named(name).is_none();
     match theirs(line).filter(|_| whose == Whose::KataGos).filter(is_theirs).zip(line.split_once('=')) {
@@ -150,7 +152,8 @@ fn said(line: &str, whose: Whose) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// A value of KataGo's: in double quotes, with a backslash before those that belong to it, or up to a `#`.
+/// A value in KataGo's syntax: in double quotes, with a backslash before quotes and backslashes within it, or without
+/// quotes and up to a `#`.
 fn value_of_katagos(text: &str) -> Result<String, String> {
     let Some(inner) = text.strip_prefix('"') else {
         return Ok(text.split('#').next().unwrap_or_default().trim().to_string());
@@ -160,7 +163,7 @@ fn value_of_katagos(text: &str) -> Result<String, String> {
         let next = chars.next().ok_or_else(|| format!("expected a second quote, got {}", quoted(text)))?;
         match next {
             '"' => break,
-            // Others are as they stand: a path of Windows has them without quotes in mind.
+            // A backslash before any other character is kept: Windows paths are often quoted without escapes.
             '\\' if chars.as_str().starts_with(['"', '\\']) => value.extend(chars.next()),
             other => value.push(other),
         }
@@ -172,8 +175,7 @@ fn value_of_katagos(text: &str) -> Result<String, String> {
     Err(format!("expected nothing behind a value in quotes, got {}", quoted(rest)))
 }
 
-/// The name of a file that is included: `@include = "a.cfg"`, or without `=`, or without quotes, of which KataGo has
-/// two kinds.
+/// The name of an included file: `@include = "a.cfg"`, also without `=` or quotes; KataGo has single and double quotes.
 fn included(text: &str) -> &str {
     let text = text.trim();
     let name = text.strip_prefix('=').unwrap_or(text).trim();
@@ -181,7 +183,7 @@ fn included(text: &str) -> &str {
     within('"').or_else(|| within('\'')).unwrap_or(name)
 }
 
-/// A line up to the `#` that begins it or stands behind a blank.
+/// A line up to the first `#` that follows whitespace.
 fn without_comment(line: &str) -> &str {
     let mark = line
         .char_indices()
@@ -190,7 +192,7 @@ fn without_comment(line: &str) -> &str {
     mark.map_or(line, |((index, _), _)| &line[..index])
 }
 
-/// The options that a line names, and their values.
+/// The options that a line sets, and their values.
 fn find(line: &str) -> Vec<(&'static Opt, Option<String>)> {
     if let Some(flag) = find_named(line.strip_prefix("--").unwrap_or(line)) {
         return vec![flag];
@@ -199,7 +201,7 @@ fn find(line: &str) -> Vec<(&'static Opt, Option<String>)> {
     katago::settings(name.trim(), value.trim()).into_iter().map(|(opt, value)| (opt, Some(value))).collect()
 }
 
-/// The name that the line gives a value to, if it has the form of KataGo's names.
+/// The name before `=`, if it has the form of KataGo's names.
 fn theirs(line: &str) -> Option<&str> {
     let (name, _) = line.split_once('=')?;
     let name = name.trim();
@@ -221,7 +223,7 @@ fn set(
     found.into_iter().try_for_each(|(opt, value)| set_one(typed, opt, name, value))
 }
 
-/// Sets an option, named by its own spelling or by KataGo's name.
+/// Sets an option. `name` is KataGo's name for it, if the line uses that.
 fn set_one(typed: &mut Typed, opt: &'static Opt, name: Option<&str>, value: Option<String>) -> Result<(), String> {
     if opt.name == "ConfigFile" {
         return Err("expected no other configuration file within this one".to_string());
@@ -260,13 +262,13 @@ mod tests {
         let tabbed = "maxVisits = 70\t# not 500\nlogDir = a#b\n# maxVisits = 3\n  \t# x";
         let (typed, unused) = super::parse(tabbed, Whose::KataGos).unwrap();
         assert_eq!((typed.meaning().unwrap().analysis.max_visits, unused), (70, vec!["logDir".to_string()]));
-        // A value that does not fit is a mistake in any file, and so is what is no name with a value.
+        // In any file, a value that does not fit is an error, and so is a line without a name and a value.
         for text in ["maxVisits = many", "logDir", "--log-dir=x", "-w=x"] {
             assert_eq!(super::parse(text, Whose::KataGos).unwrap_err().0, 1, "{text}");
         }
     }
 
-    /// As KataGo reads them.
+    /// Values are parsed like in KataGo.
     #[test]
     fn values_of_katagos_have_quotes_and_comments() {
         let of = |text: &str| {
@@ -288,7 +290,7 @@ mod tests {
         }
         assert!(of("maxVisits = \"2").unwrap_err().starts_with("expected a second quote"));
         assert!(of("maxVisits = \"2\" 3").unwrap_err().starts_with("expected nothing behind"));
-        // A name of ours keeps what stands without a blank before it.
+        // In the value of one of our names, a `#` without a space before it is no comment.
         let (typed, _) = super::parse("weights = a#b # c", Whose::KataGos).unwrap();
         assert!(format!("{:?}", typed.meaning().unwrap().settings.evaluator.weights).contains("a#b\""));
     }
@@ -335,7 +337,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("oncilla-includes-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-        // Of ten files each names the next one twice.
+        // Each of ten files includes the next one twice.
         (1..10).for_each(|n| write(&format!("{n}.cfg"), &format!("@include {0}.cfg\n@include {0}.cfg\n", n + 1)));
         write("10.cfg", "maxVisits = 70\n");
         let error = read(&folder.join("1.cfg"), Whose::KataGos).unwrap_err();

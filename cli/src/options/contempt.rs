@@ -1,13 +1,14 @@
-//! The option `Contempt`: how many Elo we have more than whom.
+//! Parses the option `Contempt`: by how many Elo we are stronger, for each opponent.
 
 use crate::text::quoted;
 
-/// Reads `entry,entry,…` for an opponent (`UCI_Opponent`). An entry is a number of Elo, for everybody, or
-/// `NAME=NUMBER`, for opponents whose name has NAME in it, in capitals or not. The first name that fits decides; until
-/// then the last number without a name counts, and before that `rating_advantage` (`UCI_RatingAdv`).
+/// The Elo advantage over an opponent (`UCI_Opponent`) in a list `entry,entry,…`. An entry is `NUMBER`, for any
+/// opponent, or `NAME=NUMBER`, for opponents whose name contains NAME, regardless of case. The first NAME that fits
+/// decides. If none fits, the last entry without a name counts, and if there is none, `rating_advantage`
+/// (`UCI_RatingAdv`).
 ///
 /// # Errors
-/// In one line: the first entry that has not the right form, even if it comes after the one that decides.
+/// One line: the first entry that is malformed, even if it follows the one that decides.
 pub fn elo_of(list: &str, opponent: &str, rating_advantage: f64) -> Result<f64, String> {
     let mut elo = rating_advantage;
     let mut decided = false;
@@ -32,7 +33,7 @@ pub fn elo_of(list: &str, opponent: &str, rating_advantage: f64) -> Result<f64, 
     Ok(elo)
 }
 
-/// Whether `name` stands somewhere in `text`, capitals aside.
+/// Whether `text` contains `name`, regardless of case.
 fn contains(text: &str, name: &str) -> bool {
     name.is_empty() || text.as_bytes().windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes()))
 }
@@ -64,7 +65,7 @@ mod tests {
             ("a=1,b=2=3", 4, "b=2=3"),
             ("a=1, ,inf", 6, "inf"),
             ("1e999", 0, "1e999"),
-            // "a" decides, and the rest is read all the same.
+            // "a" decides, but the rest is checked too.
             ("a=1,zwölf,x", 4, "zwölf"),
         ] {
             let error = format!("at offset {offset}: expected NUMBER or NAME=NUMBER, got {entry:?}");

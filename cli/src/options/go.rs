@@ -1,10 +1,10 @@
-//! Which options mean something with a network of Go.
+//! Which options have an effect with a network for Go.
 
 use super::table::{self, Opt};
 use super::typed::Typed;
 
-/// Flags of what both games have: the program, its memory, devices, clock, and the rows of analysis. A search of Go has
-/// KataGo's parameters instead of the others (`docs/go.md`).
+/// Flags with an effect in both games: those of the program, memory, devices, clock and analysis. In place of the
+/// others, a search of Go has KataGo's parameters (`docs/go.md`).
 const COUNT: [&str; 28] = [
     "analysis-pv-len",
     "backend",
@@ -37,8 +37,8 @@ const COUNT: [&str; 28] = [
 ];
 
 impl Typed {
-    /// Options that were given under a name of ours, say something else than their default, and mean nothing to a
-    /// search of Go.
+    /// Options that were set under one of our names to a value other than the default, but have no effect on a search
+    /// of Go.
     pub fn without_effect_in_go(&self) -> Vec<&'static Opt> {
         let counts = |opt: &&Opt| COUNT.binary_search(&opt.flag).is_ok() || opt.kind.without_effect().is_some();
         let is_given = |opt: &&Opt| self.has_own(opt.flag) && self.value(opt) != opt.kind.default();

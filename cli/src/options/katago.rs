@@ -1,31 +1,30 @@
-//! KataGo's names for what is here under another one, and what its values are here. Configuration files,
-//! `-override-config` and `overrideSettings` know them (`cpp/program/setup.cpp` and `cpp/configs/analysis_example.cfg`
-//! there).
+//! KataGo's names for options that have another name here, and the conversion of their values. They are accepted in
+//! configuration files, `-override-config` and `overrideSettings` (KataGo's `cpp/program/setup.cpp` and
+//! `cpp/configs/analysis_example.cfg`).
 
 use std::ops::RangeInclusive;
 
 use super::kind::Kind;
 use super::table::{self, Opt};
 
-/// Commands that KataGo has, too: their configuration files may be its own.
+/// Commands that KataGo also has, so their configuration files may be KataGo's.
 pub const COMMANDS: [&str; 2] = ["analysis", "gtp"];
 
-/// How a value of KataGo's is written here.
+/// How a value of KataGo's is converted.
 enum Value {
-    /// The value is taken as it is.
+    /// Unchanged.
     Same,
-    /// Always so, whatever the value.
+    /// A constant, for any value.
     Fixed(&'static str),
-    /// One word for another. Any other word stays as it is, and is refused by our option.
+    /// One word for another. Any other word stays unchanged, so that our option refuses it.
     Words(&'static [(&'static str, &'static str)]),
-    /// A number that KataGo takes within this range: where it is beyond ours, the nearest that we take. Any other text
-    /// stays as it is.
+    /// A number in this range, which is KataGo's: clamped to our range. Any other text stays unchanged.
     Within(RangeInclusive<f64>),
-    /// Two to the power of it, or the most that we take; none with a power of −1.
+    /// Two to the power of the value, clamped to our range; 0 for an exponent of −1.
     PowerOfTwo,
 }
 
-/// KataGo's name, and which of our flags have which values then.
+/// KataGo's name, and the flags that it sets with the conversion of their values.
 type Row = (&'static str, &'static [(&'static str, Value)]);
 
 const NAMES: &[Row] = &[
@@ -50,10 +49,10 @@ const NAMES: &[Row] = &[
     ("winLossUtilityFactor", &[("win-loss-utility-factor", Value::Within(0.0..=1.0))]),
 ];
 
-/// Names whose values say how much there is to be of something: where we have less, a person is told so.
+/// Names whose values are amounts: if our range is smaller, the user is told so.
 const AMOUNTS: [&str; 3] = ["numAnalysisThreads", "numSearchThreads", "numSearchThreadsPerAnalysisThread"];
 
-/// The largest power of two that KataGo's caches have.
+/// The largest exponent of KataGo's cache sizes.
 const MOST_POWER: u32 = 48;
 
 impl Value {
@@ -81,7 +80,7 @@ impl Value {
     }
 }
 
-/// The number of this kind that is nearest to another one; `None` where that is one of its own.
+/// The number in the range of `kind` that is nearest to `number`; `None` if `number` is in the range.
 fn nearest(number: f64, kind: &Kind) -> Option<String> {
     let within = |least: f64, most: f64| Some(number.clamp(least, most)).filter(|nearest| *nearest != number);
     match *kind {
@@ -91,20 +90,20 @@ fn nearest(number: f64, kind: &Kind) -> Option<String> {
     }
 }
 
-/// A line for a person where less is to be had of something than this name and value ask for.
+/// A line for the user if less of an amount is available than this name and value demand.
 pub fn reduced(name: &str, value: &str) -> Option<String> {
     let name = AMOUNTS.into_iter().find(|amount| *amount == name)?;
     let (_, here) = settings(name, value).pop()?;
     (here != value).then(|| format!("{name} = {value}: {here}, for there are no more here"))
 }
 
-/// Whether the name is KataGo's alone.
+/// Whether this is one of KataGo's names in this module.
 pub fn is_name(name: &str) -> bool {
     NAMES.iter().any(|(theirs, _)| *theirs == name)
 }
 
-/// The options that `name` with this `value` sets, and to what: the one with that flag or that name in UCI, or those
-/// that stand for that name of KataGo's. Empty if there is no such name.
+/// The options that are set if `name` has this `value`, and their values. `name` is a flag, a UCI name or one of
+/// KataGo's names; for any other name there are none.
 pub fn settings(name: &str, value: &str) -> Vec<(&'static Opt, String)> {
     if let Some(opt) = table::by_flag(name).or_else(|| table::by_name(name)) {
         return vec![(opt, value.to_string())];
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
     use crate::options::Typed;
 
-    /// What `settings` says, by flag.
+    /// The settings by flag.
     fn said(name: &str, value: &str) -> Vec<(&'static str, String)> {
         settings(name, value).into_iter().map(|(opt, value)| (opt.flag, value)).collect()
     }

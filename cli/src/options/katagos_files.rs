@@ -1,6 +1,6 @@
-//! What KataGo's own configuration files say (`cpp/configs/gtp_example.cfg` and `cpp/configs/analysis_example.cfg`
-//! there, what stands behind a `#` included), and the ends of its ranges (`cpp/program/setup.cpp`,
-//! `cpp/command/gtp.cpp` there): all of it is taken.
+//! Tests that the content of KataGo's own configuration files is accepted (`cpp/configs/gtp_example.cfg` and
+//! `cpp/configs/analysis_example.cfg`, including the lines that are commented out), and the ends of KataGo's ranges
+//! (`cpp/program/setup.cpp`, `cpp/command/gtp.cpp`).
 
 use super::config::{Whose, parse};
 use super::{Typed, katago};
@@ -8,7 +8,7 @@ use crate::analysis::go::Params;
 use crate::gtp::Settings;
 use crate::gtp::settings::rules;
 
-/// The search and the program, which both files have.
+/// The settings of search and program that both files have.
 const COMMON: &str = "
     reportAnalysisWinratesAs=BLACK
     assumeMultipleStartingBlackMovesAreHandicap=true conservativePass=true preventCleanupPhase=true fillDameBeforePass=true
@@ -31,13 +31,13 @@ const COMMON: &str = "
     mutexPoolSize=16384 numVirtualLossesPerThread=1 useNoisePruning=true
     logFile=gtp.log logToStderr=false logSearchInfo=true";
 
-/// What the file for `analysis` has beside.
+/// The other settings of the file for `analysis`.
 const OF_ANALYSIS: &str = "
     logDir=analysis_logs logDirDated=analysis_logs logAllRequests=false logAllResponses=false logErrorsAndWarnings=true
     warnUnusedFields=true analysisPVLen=15 wideRootNoise=0.04 ignorePreRootHistory=true
     numAnalysisThreads=2 numSearchThreadsPerAnalysisThread=16";
 
-/// What the file for `gtp` has beside.
+/// The other settings of the file for `gtp`.
 const OF_GTP: &str = "
     logAllGTPCommunication=true startupPrintMessageToStderr=false ogsChatToStderr=true analysisPVLen=13
     defaultBoardSize=19 allowResignation=true resignThreshold=-0.90 resignConsecTurns=3 resignMinScoreDifference=10
@@ -47,19 +47,18 @@ const OF_GTP: &str = "
     searchFactorWhenWinning=0.40 searchFactorWhenWinningThreshold=0.95 searchRandSeed=hijklmn
     analysisWideRootNoise=0.04 analysisIgnorePreRootHistory=true";
 
-/// Its rules, in either way that it shows.
+/// The rules of the file for `gtp`, in both of its forms.
 const RULES: [&str; 2] = [
     "rules=tromp-taylor",
     "koRule=SIMPLE scoringRule=AREA taxRule=NONE multiStoneSuicideLegal=true hasButton=false whiteHandicapBonus=N-1",
 ];
 
-/// Devices are chosen by options of ours, and moves of other games are not avoided: a line says that these are not
-/// used.
+/// Names that are reported as unused: devices are chosen by our own options, and moves of other games are not avoided.
 const NOT_USED: &str = "
     cudaDeviceToUse=0 cudaDeviceToUseThread1=1 openclDeviceToUse=0 openclDeviceToUseThread1=1 trtDeviceToUse=0
     metalDeviceToUseThread0=100 avoidSgfPatternDirs=games avoidSgfPatternUtility=0.001 avoidSgf2PatternMaxFiles=20";
 
-/// The ends of KataGo's ranges of what means something here.
+/// The ends of KataGo's ranges for the names that have a meaning here.
 const RANGES: &[(&str, &str, &str)] = &[
     ("analysisPVLen", "1", "1000"),
     ("analysisWideRootNoise", "0", "5"),
@@ -120,7 +119,7 @@ const RANGES: &[(&str, &str, &str)] = &[
     ("winLossUtilityFactor", "0", "1"),
 ];
 
-/// The lines of a file, and which of their names mean nothing.
+/// Parses the settings as lines of a file. Also returns the names that are unused in Go.
 fn read(pairs: &[&str]) -> (Typed, Vec<String>) {
     let lines: Vec<String> =
         pairs.iter().flat_map(|pairs| pairs.split_whitespace()).map(|pair| pair.replacen('=', " = ", 1)).collect();
@@ -128,7 +127,7 @@ fn read(pairs: &[&str]) -> (Typed, Vec<String>) {
     (typed, unused.into_iter().filter(|name| !Params::has(name) && !Settings::has(name)).collect())
 }
 
-/// What is made of them.
+/// The search parameters and the settings for Go.
 fn meaning(typed: &Typed) -> (Params, Settings) {
     let meaning = typed.meaning().unwrap();
     (Params::default().of(typed, &meaning).unwrap(), Settings::of(typed, &meaning).unwrap())
@@ -164,7 +163,7 @@ fn each_end_of_a_range_is_taken_as_it_is() {
     }
 }
 
-/// Beyond KataGo's range a value is refused, by one of the two that read it.
+/// A value beyond KataGo's range is refused by our option or by the parameters for Go.
 #[test]
 fn beyond_it_nothing_is_taken() {
     for &(name, _, most) in RANGES {
@@ -177,7 +176,7 @@ fn beyond_it_nothing_is_taken() {
     }
 }
 
-/// Every row of both tables that has a range is looked at.
+/// `RANGES` has every row of both tables that has a range.
 #[test]
 fn no_row_is_left_out() {
     let rows = Params::TABLE

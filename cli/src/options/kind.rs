@@ -1,17 +1,19 @@
-//! The types of options: what text they accept, how UCI shows them.
+//! The types of options: which texts they accept, and how UCI lists them.
 
 use std::fmt;
 
 use super::meaning::Draft;
 
-/// What an option does: set something, or nothing, and then why.
+/// The effect of an option, or the reason why it has none.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect<F> {
-    /// Takes the value into the draft of the settings.
+    /// The value is written into the draft of the settings.
     Sets(F),
-    /// Accepted, so that scripts and GUIs made for Lc0 work as they stand; the reason why it does nothing here.
+    /// The option is accepted, so that scripts and GUIs made for Lc0 work unchanged, but has no effect, for this
+    /// reason.
     Without(&'static str),
-    /// Read before the settings are made, from the command line only; what to do instead of setting it later.
+    /// The option is read before the settings are made, from the command line only. The text says what to do instead of
+    /// setting it later.
     AtStart(&'static str),
 }
 
@@ -31,79 +33,79 @@ impl<F> Effect<F> {
     }
 }
 
-/// Takes a number, a switch or a text; a text may turn out to have no meaning.
+/// The effect of an integer option.
 pub type SetInt = Effect<fn(&mut Draft, i64)>;
-/// See [`SetInt`].
+/// The effect of a number option.
 pub type SetFloat = Effect<fn(&mut Draft, f64)>;
-/// See [`SetInt`].
+/// The effect of a switch.
 pub type SetBool = Effect<fn(&mut Draft, bool)>;
-/// See [`SetInt`].
+/// The effect of a text option, which may refuse an invalid text.
 pub type SetText = Effect<fn(&mut Draft, &str) -> Result<(), String>>;
 
-/// Type, default and range of an option.
+/// The type, default and range of an option.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Any text.
     Text {
-        /// Value if none is given.
+        /// The value if none is set.
         default: &'static str,
         /// Its effect.
         effect: SetText,
     },
-    /// A whole number.
+    /// An integer.
     Int {
-        /// Value if none is given.
+        /// The value if none is set.
         default: i64,
-        /// Least value.
+        /// The smallest value.
         min: i64,
-        /// Largest value.
+        /// The largest value.
         max: i64,
         /// Its effect.
         effect: SetInt,
     },
-    /// A number. UCI has no such type: it is shown as text, as Lc0 does.
+    /// A number. UCI has no such type, so it is listed as a string, as in Lc0.
     Float {
-        /// Value if none is given.
+        /// The value if none is set.
         default: f64,
-        /// Least value.
+        /// The smallest value.
         min: f64,
-        /// Largest value.
+        /// The largest value.
         max: f64,
         /// Its effect.
         effect: SetFloat,
     },
     /// True or false.
     Bool {
-        /// Value if none is given.
+        /// The value if none is set.
         default: bool,
         /// Its effect.
         effect: SetBool,
     },
     /// One of a few words.
     Choice {
-        /// Value if none is given.
+        /// The value if none is set.
         default: &'static str,
         /// The words.
         of: &'static [&'static str],
-        /// Words that are taken and not listed.
+        /// Words that are accepted, but not listed.
         also: &'static [&'static str],
         /// Its effect.
         effect: SetText,
     },
-    /// No value: something happens when it is set.
+    /// A button: no value, but an action when it is set.
     Button,
 }
 
 /// A value that fits its option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Of [`Kind::Text`] or [`Kind::Choice`].
+    /// The value of a [`Kind::Text`] or [`Kind::Choice`].
     Text(String),
-    /// Of [`Kind::Int`].
+    /// The value of a [`Kind::Int`].
     Int(i64),
-    /// Of [`Kind::Float`].
+    /// The value of a [`Kind::Float`].
     Float(f64),
-    /// Of [`Kind::Bool`].
+    /// The value of a [`Kind::Bool`].
     Bool(bool),
 }
 
@@ -121,20 +123,20 @@ impl fmt::Display for Value {
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
-    /// The text is not of the option's type or out of its range.
+    /// The text is not of the option's type, or out of its range.
     Unfit {
         /// The option as the user wrote it.
         option: String,
-        /// What it accepts.
+        /// The texts that it accepts.
         expected: String,
-        /// What came instead; `None` for nothing at all.
+        /// What was found; `None` if there was no value.
         got: Option<String>,
     },
-    /// The text is of the right type and means nothing.
+    /// The text is of the right type, but invalid.
     Meaningless {
         /// The option as the user wrote it.
         option: String,
-        /// What was expected, what came, and where.
+        /// What was expected, what was found, and where.
         reason: String,
     },
 }
@@ -154,10 +156,10 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 impl Kind {
-    /// Reads a value.
+    /// Parses a value.
     ///
     /// # Errors
-    /// What would have been accepted.
+    /// A description of the texts that are accepted.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = match *self {
             Kind::Text { .. } => Some(Value::Text(text.to_string())),
@@ -181,7 +183,7 @@ impl Kind {
         value.ok_or_else(|| self.expected())
     }
 
-    /// What is accepted, in words.
+    /// A description of the texts that are accepted.
     pub fn expected(&self) -> String {
         match *self {
             Kind::Text { .. } => "a text".to_string(),
@@ -193,7 +195,7 @@ impl Kind {
         }
     }
 
-    /// The value if none is given. A button has none.
+    /// The value if none is set. A button has none.
     pub fn default(&self) -> Option<Value> {
         match *self {
             Kind::Text { default, .. } | Kind::Choice { default, .. } => Some(Value::Text(default.to_string())),
@@ -204,7 +206,7 @@ impl Kind {
         }
     }
 
-    /// Why the option does nothing here; `None` if it does something.
+    /// Why the option has no effect; `None` if it has one.
     pub fn without_effect(&self) -> Option<&'static str> {
         match self {
             Kind::Text { effect, .. } | Kind::Choice { effect, .. } => effect.reason(),
@@ -215,7 +217,7 @@ impl Kind {
         }
     }
 
-    /// What to do instead, where a value that comes after the start is too late.
+    /// For an option that is read at the start only: what to do instead of setting it later.
     pub fn only_at_start(&self) -> Option<&'static str> {
         match self {
             Kind::Text { effect, .. } | Kind::Choice { effect, .. } => effect.instead(),
@@ -226,10 +228,10 @@ impl Kind {
         }
     }
 
-    /// Hands a value to the draft of the settings.
+    /// Writes a value into the draft of the settings.
     ///
     /// # Errors
-    /// A text that has no meaning.
+    /// The text is invalid.
     pub fn apply(&self, draft: &mut Draft, value: &Value) -> Result<(), String> {
         match (self, value) {
             (
@@ -244,8 +246,8 @@ impl Kind {
         Ok(())
     }
 
-    /// What follows `option name …` in UCI of an option that has this value. An empty text leaves a trailing space, as
-    /// Lc0 prints it.
+    /// The text after `option name …` in UCI for an option with this value. An empty text leaves a trailing space, as
+    /// in Lc0's output.
     pub fn uci(&self, value: Option<&Value>) -> String {
         let value = value.map(Value::to_string).unwrap_or_default();
         match *self {

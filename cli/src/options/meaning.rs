@@ -1,4 +1,4 @@
-//! What was typed, turned into what it means.
+//! Turns the values of options into settings.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::score::ScoreType;
 
 use super::contempt::elo_of;
 
-/// How the UCI lines look.
+/// The format of the UCI lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// `ScoreType`.
@@ -38,7 +38,7 @@ pub struct Output {
     pub show_statistics: bool,
 }
 
-/// From whose view the numbers of an analysis are given.
+/// The player whose view the numbers of an analysis are given from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Perspective {
     /// The side to move in the position that is analysed.
@@ -50,65 +50,66 @@ pub enum Perspective {
     Black,
 }
 
-/// What `oncilla analysis` is told.
+/// The settings of `oncilla analysis`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Analysis {
-    /// `--parallel`: positions that are searched at the same time; 0: as many as suit the backend.
+    /// `--parallel`: the number of positions that are searched at the same time; 0: as many as suit the backend.
     pub parallel: usize,
-    /// `--max-visits`: visits of a position, where the query does not say.
+    /// `--max-visits`: the visits of a position, if the query does not set them.
     pub max_visits: u64,
-    /// `--max-playouts`: visits that a search adds to what its tree has, likewise; 0: no limit.
+    /// `--max-playouts`: the visits that a search adds to those of its tree, if the query does not set them; 0: no
+    /// limit.
     pub max_playouts: u64,
-    /// `--max-time`: seconds, likewise; 0: no limit.
+    /// `--max-time`: the seconds of a search, if the query does not set them; 0: no limit.
     pub max_time: f64,
-    /// `--analysis-pv-len`: moves of a line after its first.
+    /// `--analysis-pv-len`: the moves of a line after its first.
     pub pv_len: usize,
-    /// `--root-policy-temperature`: divides the root's logits.
+    /// `--root-policy-temperature`: the root's logits are divided by it.
     pub root_policy_temperature: f32,
-    /// `--win-loss-utility-factor`: a won game's utility.
+    /// `--win-loss-utility-factor`: the utility of a won game.
     pub win_loss_utility: f32,
     /// `--report-analysis-winrates-as`.
     pub perspective: Perspective,
-    /// `--warn-unused-fields`: a warning for each field of a query that means nothing.
+    /// `--warn-unused-fields`: unknown fields of a query cause a warning each.
     pub warns: bool,
-    /// `--sessions`: trees that live on from query to query.
+    /// `--sessions`: the number of trees that are kept from query to query.
     pub sessions: usize,
-    /// `--queue-mb`: MiB of queries that wait, and of answers that nobody has read.
+    /// `--queue-mb`: MiB of waiting queries, and of answers that the client has not read.
     pub queue_mb: usize,
-    /// `--line-mb`: longest line of input in MiB.
+    /// `--line-mb`: the longest line of input in MiB.
     pub line_mb: usize,
 }
 
-/// The meaning of all options together.
+/// The settings that follow from all options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
-    /// What the engine is told.
+    /// The engine's settings.
     pub settings: Settings,
-    /// How it is written.
+    /// The format of the output.
     pub output: Output,
-    /// What `oncilla analysis` is told.
+    /// The settings of `oncilla analysis`.
     pub analysis: Analysis,
-    /// `LogFile`: a copy of the UCI traffic goes to the end of this file.
+    /// `LogFile`: a copy of the UCI traffic is appended to this file.
     pub log_file: Option<PathBuf>,
-    /// `--preload`: the network is loaded at once, not at the first `isready` or `go`.
+    /// `--preload`: the network is loaded at the start, not at the first `isready` or `go`.
     pub preload: bool,
     /// `--show-hidden`: the answer to `uci` lists every option.
     pub show_hidden: bool,
 }
 
-/// Which FPU formula the root has.
+/// The FPU strategy of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootFpu {
-    /// As every other node.
+    /// That of all other nodes.
     Same,
-    /// Its own.
+    /// A strategy of its own.
     Own(FpuStrategy),
 }
 
 /// `FpuStrategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FpuStrategy {
-    /// Parent's Q less a part.
+    /// The parent's Q less a reduction.
     Reduction,
     /// A fixed value.
     Absolute,
@@ -123,9 +124,9 @@ impl FpuStrategy {
     }
 }
 
-/// What the rows of the table fill in, one after the other. Some settings are made of several options.
+/// The settings while the rows of the table set them, one after the other. Some settings depend on several options.
 pub struct Draft {
-    /// Becomes [`Meaning::settings`] and the rest.
+    /// The settings that depend on one option each.
     pub meaning: Meaning,
     /// `FpuStrategy`.
     pub fpu: FpuStrategy,
@@ -137,11 +138,11 @@ pub struct Draft {
     pub root_fpu_value: f32,
     /// `RootHasOwnCpuctParams`.
     pub root_has_own_cpuct: bool,
-    /// `CPuctAtRoot` and what belongs to it.
+    /// `CPuctAtRoot`, `CPuctBaseAtRoot` and `CPuctFactorAtRoot`.
     pub root_cpuct: Cpuct,
-    /// `FinalChoice` is lcb.
+    /// Whether `FinalChoice` is `lcb`.
     pub chooses_by_lcb: bool,
-    /// `Contempt`, in the grammar of [`elo_of`].
+    /// `Contempt`, in the syntax of [`elo_of`].
     pub contempt_list: String,
     /// `UCI_Opponent`.
     pub opponent: String,
@@ -152,7 +153,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Before any row has run. No value here survives: a test holds every row to setting its own.
+    /// The draft before any row has been applied. No value of it remains; a test checks that each row sets its own.
     pub fn new() -> Self {
         let evaluator = EvaluatorSettings {
             weights: Weights::BuiltIn(BuiltIn::Small),
@@ -218,7 +219,7 @@ impl Draft {
         }
     }
 
-    /// Joins what belongs together.
+    /// Computes the settings that depend on several options.
     pub fn finish(self) -> Meaning {
         let mut meaning = self.meaning;
         let settings = &mut meaning.settings;
@@ -233,7 +234,7 @@ impl Draft {
         if self.chooses_by_lcb {
             params.final_choice = FinalChoice::Lcb(settings.lcb);
         }
-        // The list was read when it was typed: what it can't say, it does not hold.
+        // The list was checked when it was set, so this can't fail.
         let elo = elo_of(&self.contempt_list, &self.opponent, self.rating_advantage);
         settings.contempt.rescale = self.rescale.rescale(elo.unwrap_or(self.rating_advantage));
         if settings.ram_limit_mb > 0 {
@@ -243,8 +244,8 @@ impl Draft {
     }
 }
 
-/// KataGo's `winLossUtilityFactor`: with values f times as large the best of Q + U is that of Q + U/f, and likewise
-/// with what is taken from the parent's value for a move that was not visited.
+/// KataGo's `winLossUtilityFactor`: if values are f times as large, the move of the largest Q + U is that of the
+/// largest Q + U/f, and the reduction of the parent's value for an unvisited move is divided likewise.
 fn scale_utility(params: &mut Params, factor: f32) {
     for cpuct in [&mut params.cpuct].into_iter().chain(&mut params.cpuct_at_root) {
         cpuct.init /= factor;

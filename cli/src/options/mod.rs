@@ -1,8 +1,9 @@
-//! Options: one [table](table::OPTIONS) gives the flags of the command line, the UCI options, the help and OPTIONS.md.
+//! Options: one [table](table::OPTIONS) defines the flags of the command line, the UCI options, the help and
+//! OPTIONS.md.
 //!
-//! The way of an option: [`args`], [`config`] or `setoption` hand its text to [`Typed`], which checks it against its
-//! row and keeps it; [`Typed::meaning`] runs every row's setter and gives the engine's settings. Nothing is opened,
-//! loaded or started on the way; whether a file is there may be asked.
+//! [`args`], [`config`] or `setoption` pass an option's text to [`Typed`], which checks it against its row of the table
+//! and keeps the value; [`Typed::meaning`] applies all rows' setters and returns the engine's settings. Nothing is
+//! opened, loaded or started for this, but the existence of a file may be checked.
 
 pub mod args;
 pub mod backend;

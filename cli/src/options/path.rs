@@ -1,22 +1,22 @@
-//! Names of files, as people and GUIs write them.
+//! File names, as users and GUIs write them.
 
 use std::path::{Path, PathBuf};
 
-/// The name without a pair of double quotes around it, which Windows' "Copy as path" gives, unless there is something
-/// whose name has them.
+/// Removes a pair of double quotes around a name, which Windows' "Copy as path" adds, unless a file exists whose name
+/// has them.
 pub fn unquoted(name: &str) -> &str {
     let inner = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).filter(|inner| !inner.contains('"'));
     inner.filter(|_| !Path::new(name).exists()).unwrap_or(name)
 }
 
-/// The path of a file. A file that is not in the working directory may be beside the program: a GUI starts an engine in
-/// a folder of its own choice.
+/// The path of a file in the working directory, or else next to the program, because a GUI may start an engine in any
+/// folder.
 pub fn found(name: &str) -> PathBuf {
     let program = std::env::current_exe().ok();
     found_in(program.as_deref().and_then(Path::parent), name)
 }
 
-/// If there is no such file, the name stays as it was, so that messages show it.
+/// If there is no such file, the name stays unchanged, so that messages show it.
 fn found_in(folder: Option<&Path>, name: &str) -> PathBuf {
     let beside = folder.map(|folder| folder.join(name)).filter(|beside| beside.is_file());
     beside.filter(|_| !Path::new(name).exists()).unwrap_or_else(|| name.into())
@@ -39,7 +39,7 @@ mod tests {
     fn a_file_is_here_or_beside_the_program() {
         let folder = std::env::temp_dir().join(format!("oncilla-beside-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        // Tests run in the folder of the package.
+        // Tests run in the package's folder.
         for name in ["net.pb.gz", "Cargo.toml"] {
             std::fs::write(folder.join(name), "").unwrap();
         }

@@ -1,4 +1,4 @@
-//! The table, printed: for `uci`, for `--help`, for OPTIONS.md.
+//! Prints the table for `uci`, for `--help` and for OPTIONS.md.
 
 use std::fmt::Write;
 
@@ -6,8 +6,8 @@ use super::kind::{Kind, Value};
 use super::table::{self, OPTIONS, Opt};
 use super::typed::Typed;
 
-/// The `option name …` lines of UCI, with the values that were typed as defaults: a GUI that sends back what is listed
-/// changes nothing. `all`: the hidden ones too.
+/// The `option name …` lines of UCI. The current values are listed as defaults, so a GUI that sends back all that is
+/// listed changes nothing. `all`: includes the hidden options.
 pub fn uci_lines(typed: &Typed, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for opt in table::all().filter(|opt| !opt.name.is_empty() && (all || !opt.hidden)) {
@@ -18,7 +18,7 @@ pub fn uci_lines(typed: &Typed, all: bool) -> Vec<String> {
     lines
 }
 
-/// The options' part of `--help`. `all`: the hidden ones too.
+/// The part of `--help` about options. `all`: includes the hidden options.
 pub fn help(all: bool) -> String {
     let mut text = String::new();
     for group in OPTIONS {
@@ -69,14 +69,14 @@ fn usage(opt: &Opt) -> String {
         None => "--".to_string(),
     };
     let _ = match opt.kind {
-        // What the help says is so without `no-`.
+        // The help describes the switch without `no-`.
         Kind::Bool { .. } => write!(text, "[no-]{}", opt.flag),
         _ => write!(text, "{}={}", opt.flag, values(opt)),
     };
     text
 }
 
-/// What an option accepts, as a person writes it.
+/// The values that an option accepts, for the user.
 pub(crate) fn values(opt: &Opt) -> String {
     match opt.kind {
         Kind::Int { min, max, .. } => format!("{min}..{max}"),
@@ -88,7 +88,7 @@ pub(crate) fn values(opt: &Opt) -> String {
     }
 }
 
-/// The default as a person writes it.
+/// The default, for the user.
 fn default(opt: &Opt) -> String {
     match opt.kind.default() {
         Some(Value::Float(number)) => number.to_string(),
@@ -103,7 +103,7 @@ mod tests {
     use std::collections::HashSet;
     use std::path::Path;
 
-    /// Options whose line is not Lc0's, and why.
+    /// Options whose line differs from Lc0's, and why.
     const OTHERWISE: [(&str, &str); 5] = [
         ("ConfigFile", "no file is looked for: the same command line does the same thing on every machine"),
         ("TimeManager", "smooth is the default: it does not lose on time and leaves less of it unused (docs/time.md)"),
@@ -115,7 +115,7 @@ mod tests {
         ("Backend", "the backends that are here; blas, eigen and trivial are accepted as names of host and constant"),
     ];
 
-    /// The lines of a file in the folder that the tests share, if it is there.
+    /// The lines of a file in the tests' shared folder; `None` if it is not there.
     fn recorded(file: &str) -> Option<Vec<String>> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle").join(file);
         match std::fs::read_to_string(&path) {
@@ -124,7 +124,7 @@ mod tests {
                 panic!("{} is not here", path.display())
             }
             Err(_) => {
-                // Not `eprintln!`: the test runner keeps that to itself where a test passes.
+                // Not `eprintln!`, because the test runner hides its output if the test passes.
                 let _ = std::io::Write::write_all(
                     &mut std::io::stderr(),
                     format!("skipped: ../shared/oracle/{file} is not here\n").as_bytes(),
@@ -138,8 +138,8 @@ mod tests {
         line.strip_prefix("option name ")?.split(" type ").next()
     }
 
-    /// Name, type, default and range of every option that Lc0 lists, in its order. What is otherwise, and what is
-    /// accepted and does nothing, is printed with its reason (`cargo test -p oncilla our_lines -- --nocapture`).
+    /// Compares the name, type, default and range of every option that Lc0 lists, in its order. Options that differ,
+    /// and those without an effect, are printed with the reason (`cargo test -p oncilla our_lines -- --nocapture`).
     #[test]
     fn our_lines_are_lc0s_lines() {
         for (file, all) in [("lc0_uci_options_visible.txt", false), ("lc0_uci_options_hidden.txt", true)] {

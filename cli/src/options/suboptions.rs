@@ -1,4 +1,4 @@
-//! The grammar inside an option: `smooth(init-nps=5000, mle-legacy(midpoint=50))`, `gpu=1,threads=2`.
+//! The syntax of lists within an option: `smooth(init-nps=5000, mle-legacy(midpoint=50))`, `gpu=1,threads=2`.
 //!
 //! ```text
 //! list := [ item { "," item } [ "," ] ]                        at most 64 items
@@ -6,38 +6,38 @@
 //! name := word | quoted
 //! ```
 //!
-//! A word starts with a letter, a digit or `/` and goes on with these and `_ - .`; a quoted text stands in `'` or `"`
-//! and knows no escapes. A value that starts with a digit, `-` or `.` is a number; `true` and `false` are switches. `x`
-//! and `x()` are the same, and a list without a name is called `[0]`, `[1]`, …. Spaces count nowhere. It is the grammar
-//! of Lc0's options, but that numbers here have one type: `12` is as good as `12.0`.
+//! A word starts with a letter, a digit or `/` and continues with these and `_ - .`; a quoted text is enclosed in `'`
+//! or `"` and has no escapes. A value that starts with a digit, `-` or `.` is a number; `true` and `false` are
+//! switches. `x` and `x()` are the same, and lists without a name are called `[0]`, `[1]`, …. Spaces are ignored. This
+//! is the syntax of Lc0's options, except that numbers have only one type: `12` is the same as `12.0`.
 
 use std::fmt;
 
-/// Lists within lists: no option needs more, and text from outside must not use up the stack.
+/// The deepest nesting of lists. No option needs more, and untrusted text must not overflow the stack.
 const DEEPEST: usize = 8;
 
-/// Items of a list: no option needs more, and each is compared with those before it.
+/// The largest number of items in a list. No option needs more, and each item is compared with all before it.
 const MOST_ITEMS: usize = 64;
 
-/// A list of named things, in the order of the text.
+/// A list of named items, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct List {
-    /// At most 64 items; no two lists in it have the same name.
+    /// At most 64 items; no two of them are lists of the same name.
     pub items: Vec<Item>,
 }
 
 /// A named value or a named list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What stands before `=` or `(`.
+    /// The text before `=` or `(`.
     pub name: String,
-    /// The place of the value: bytes from the start of the text.
+    /// The position of the item, in bytes from the start of the text.
     pub offset: usize,
-    /// What it names.
+    /// The value or the list.
     pub content: Content,
 }
 
-/// What an item holds.
+/// The content of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// A number.
@@ -61,14 +61,14 @@ impl fmt::Display for Content {
     }
 }
 
-/// What is wrong with a text, and where.
+/// An error in a text, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubOptionError {
-    /// Bytes from the start of the text.
+    /// The position in bytes from the start of the text.
     pub offset: usize,
-    /// What would have been right there.
+    /// What was expected there.
     pub expected: String,
-    /// What stood there.
+    /// What was found there.
     pub got: String,
 }
 
@@ -80,10 +80,10 @@ impl fmt::Display for SubOptionError {
 
 impl std::error::Error for SubOptionError {}
 
-/// Reads a text in the grammar of this module.
+/// Parses a text in the syntax of this module.
 ///
 /// # Errors
-/// The first place that does not fit, and what would have.
+/// The first position that does not fit, and what was expected there.
 pub fn parse(text: &str) -> Result<List, SubOptionError> {
     let mut reader = Reader { text, offset: 0 };
     let list = reader.list(0)?;
@@ -99,7 +99,7 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// The next character that is no space.
+    /// Skips spaces and returns the character behind them.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.offset..];
         self.offset += rest.len() - rest.trim_start().len();
@@ -234,7 +234,7 @@ mod tests {
         parse(text).unwrap_err().to_string()
     }
 
-    /// The list as text again, in one form.
+    /// Formats a list in a canonical form.
     fn plain(list: &List) -> String {
         let item = |item: &Item| match &item.content {
             Content::List(inner) => format!("{}({})", item.name, plain(inner)),

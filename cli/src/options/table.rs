@@ -1,7 +1,7 @@
 //! The table of options.
 //!
-//! Names, types, defaults, ranges and order are Lc0's wherever Lc0 has the option. A row that does nothing here says
-//! why; it is accepted all the same, so that a command line, a script or a GUI made for Lc0 works as it stands.
+//! Names, types, defaults, ranges and order are those of Lc0 for every option that Lc0 has. A row without an effect
+//! here has a reason; the option is accepted, so that a command line, a script or a GUI made for Lc0 works unchanged.
 
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::contempt::ContemptMode;
@@ -16,39 +16,39 @@ use super::{backend, contempt, time_manager};
 use crate::engine::SearchGraph;
 use crate::score::ScoreType;
 
-/// The upper end of `--max-visits`, which nobody reaches.
+/// The upper end of `--max-visits`, which no search reaches.
 pub const MOST_VISITS: i64 = 1 << 50;
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Opt {
-    /// Name in UCI; empty if the option is a flag only.
+    /// The name in UCI; empty if the option is only a flag.
     pub name: &'static str,
-    /// Another name in UCI for the same thing. Both are listed, and a GUI may send all that is listed: the default
-    /// under one name leaves another value that came under the other.
+    /// Another name of the option in UCI. Both are listed, and because a GUI may send all listed options, the default
+    /// under one name does not undo a value that was set under the other.
     pub alias: Option<&'static str>,
-    /// Long flag without its `--`; empty if the option is known to UCI only.
+    /// The long flag without its `--`; empty if the option is only in UCI.
     pub flag: &'static str,
-    /// Short flag.
+    /// The short flag.
     pub short: Option<char>,
-    /// Type, default, range and effect.
+    /// The type, default, range and effect.
     pub kind: Kind,
-    /// Not listed unless `--show-hidden` asks for it. It can be set all the same.
+    /// Whether the option is listed only with `--show-hidden`. It can always be set.
     pub hidden: bool,
-    /// What it does, in one line.
+    /// The effect, in one line.
     pub help: &'static str,
 }
 
-/// Options that belong together.
+/// Rows of one topic.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// What they are about.
+    /// The topic.
     pub title: &'static str,
     /// The rows.
     pub options: &'static [Opt],
 }
 
-/// Every option there is, in the order in which UCI lists them.
+/// All options, in the order of UCI's list.
 pub static OPTIONS: &[Group] = &[
     Group { title: "Program", options: PROGRAM },
     Group { title: "Search", options: SEARCH },
@@ -58,23 +58,23 @@ pub static OPTIONS: &[Group] = &[
     Group { title: "Analysis (oncilla analysis)", options: ANALYSIS },
 ];
 
-/// All rows of the table, in order.
+/// All rows of the table, in their order.
 pub fn all() -> impl Iterator<Item = &'static Opt> {
     OPTIONS.iter().flat_map(|group| group.options)
 }
 
-/// The row of that UCI name or alias, whatever the case of its letters.
+/// The row of a UCI name or alias; upper and lower case are the same.
 pub fn by_name(name: &str) -> Option<&'static Opt> {
     let is = |candidate: &str| !candidate.is_empty() && candidate.eq_ignore_ascii_case(name);
     all().find(|opt| is(opt.name) || opt.alias.is_some_and(is))
 }
 
-/// The row of that long flag.
+/// The row of a long flag.
 pub fn by_flag(flag: &str) -> Option<&'static Opt> {
     all().find(|opt| !flag.is_empty() && opt.flag == flag)
 }
 
-/// The row of that short flag.
+/// The row of a short flag.
 pub fn by_short(short: char) -> Option<&'static Opt> {
     all().find(|opt| opt.short == Some(short))
 }
@@ -125,7 +125,7 @@ impl Opt {
         Self::new(name, flag, Kind::Choice { default, of, also: &[], effect }, help)
     }
 
-    /// Takes other words too, of which nobody is told.
+    /// Accepts more words, which are not listed.
     const fn also(self, also: &'static [&'static str]) -> Self {
         let Kind::Choice { default, of, effect, .. } = self.kind else { return self };
         Self { kind: Kind::Choice { default, of, also, effect }, ..self }
@@ -143,12 +143,12 @@ impl Opt {
         Self { alias: Some(alias), ..self }
     }
 
-    /// What the row is found by again: no two rows have the same.
+    /// The row's unique key.
     pub fn key(&self) -> &'static str {
         if self.name.is_empty() { self.flag } else { self.name }
     }
 
-    /// How a user writes it on the command line, or in UCI if there is no flag.
+    /// The option's name on the command line, or in UCI if it has no flag.
     pub fn spelling(&self) -> String {
         if self.flag.is_empty() { self.name.to_string() } else { format!("--{}", self.flag) }
     }
@@ -169,7 +169,7 @@ const PROGRAM: &[Opt] = &[
         }),
     )
     .short('l'),
-    // Read before any other option, see `args`.
+    // `args` reads it before all other options.
     Opt::text(
         "ConfigFile",
         "config",
@@ -178,7 +178,7 @@ const PROGRAM: &[Opt] = &[
         AtStart("a configuration file is read at the start only (--config=FILE)"),
     )
     .short('c'),
-    // Whether a search ponders is said by `go ponder`; the option only tells the GUI that it may.
+    // A search ponders if `go ponder` was sent. The option only tells the GUI that it may send that.
     Opt::switch("Ponder", "ponder", false, "The GUI may let the engine think on the opponent's time.", Sets(|_, _| {})),
     Opt::text(
         "SyzygyPath",
@@ -760,7 +760,7 @@ const SEARCH: &[Opt] = &[
         "",
         "Our rating less the opponent's in Elo, for all or by opponent: NUMBER,NAME=NUMBER,…",
         Sets(|d, list| {
-            // Whether it can be read does not depend on the opponent.
+            // Whether the list is valid does not depend on the opponent.
             contempt::elo_of(list, "", 0.0)?;
             d.contempt_list = list.to_string();
             Ok(())

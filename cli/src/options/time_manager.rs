@@ -1,4 +1,4 @@
-//! `TimeManager`: a manager's name and its parameters.
+//! Parses `TimeManager`: a manager's name and its parameters.
 
 use oncilla_core::OutOfRange;
 use oncilla_core::time::{
@@ -8,10 +8,11 @@ use oncilla_core::time::{
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
 use crate::text::quoted;
 
-/// Reads `smooth(…)`, `legacy(…)`, `alphazero(…)` or `simple(…)`.
+/// Parses `smooth(…)`, `legacy(…)`, `alphazero(…)` or `simple(…)`.
 ///
 /// # Errors
-/// In one line, where and what is wrong: syntax, another manager, an unknown parameter, or a value out of its range.
+/// One line, with the position and the reason: a syntax error, another manager, an unknown parameter, or a value out of
+/// its range.
 pub fn read(text: &str) -> Result<ManagerParams, String> {
     manager(text).map_err(|error| error.to_string())
 }
@@ -47,7 +48,7 @@ fn smooth(parameters: &List) -> Result<SmoothParams, SubOptionError> {
     let mut estimators = None;
     for item in &parameters.items {
         if let Some(which) = item.name.strip_prefix("mle-") {
-            // A user who names an estimator wants no other one.
+            // If the user names estimators, no others are used.
             let chosen = estimators.get_or_insert(MovesLeftEstimator::by_number(params.moves_left.legacy));
             estimator(which, item, chosen)?;
             params.moves_left = *chosen;
@@ -137,7 +138,7 @@ fn simple(parameters: &List) -> Result<SimpleParams, SubOptionError> {
     Ok(params)
 }
 
-/// Takes the number of a parameter to its field. `and` names what else could stand here.
+/// Writes a parameter's number to its field. `and` is the end of the error's list of names.
 fn set<const N: usize>(item: &Item, fields: [(&str, &mut f64); N], and: &str) -> Result<(), SubOptionError> {
     let names = fields.each_ref().map(|(name, _)| *name).join(", ");
     let Some((_, field)) = fields.into_iter().find(|(name, _)| *name == item.name) else {
@@ -150,7 +151,7 @@ fn set<const N: usize>(item: &Item, fields: [(&str, &mut f64); N], and: &str) ->
     Ok(())
 }
 
-/// The parameters in a list of its own.
+/// Calls `each` for the parameters in an item's own list.
 fn set_all(item: &Item, each: impl FnMut(&Item) -> Result<(), SubOptionError>) -> Result<(), SubOptionError> {
     match &item.content {
         Content::List(parameters) => parameters.items.iter().try_for_each(each),
@@ -280,7 +281,7 @@ mod tests {
         assert_eq!(error("smooth("), "at offset 7: expected a comma or ), got the end");
     }
 
-    /// Names and defaults in the rows of the page about time, which begin with both.
+    /// The names and defaults in the rows of docs/time.md that begin with both.
     fn documented() -> Vec<(&'static str, &'static str)> {
         let page = include_str!("../../../docs/time.md");
         let row = |line: &'static str| {
@@ -290,7 +291,7 @@ mod tests {
         page.lines().filter_map(row).collect()
     }
 
-    /// Every parameter has a row of its own with what it is for, and the default that stands there is it.
+    /// Every parameter has a row with its right default.
     #[test]
     fn the_page_about_time_has_every_parameter_with_its_default() {
         let rows = documented();
@@ -306,7 +307,7 @@ mod tests {
             }
         }
         assert_eq!(seen, 15 + 6 + 1 + 4);
-        // Those have several numbers, and who names one wants no other.
+        // These estimators have two numbers each, and naming one excludes the others.
         for (name, of) in [
             ("mle-pieces", ["full", "bare"]),
             ("mle-network", ["least", "most"]),

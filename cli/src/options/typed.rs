@@ -1,4 +1,4 @@
-//! What the user has typed so far.
+//! The option values that the user has set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,37 +8,37 @@ use super::kind::{Kind, OptionError, Value};
 use super::meaning::{Draft, Meaning};
 use super::table::{self, Opt};
 
-/// Values of options, checked against their rows. What is not in here has its default.
+/// The values of options, checked against their rows of the table. An option that is not in here has its default.
 #[derive(Clone, Debug, Default)]
 pub struct Typed {
     values: BTreeMap<&'static str, Value>,
-    /// Whether `setoption` called an option by its alias the last time.
+    /// Whether the last `setoption` of an option used its alias.
     by_alias: BTreeMap<&'static str, bool>,
-    /// KataGo's names and their values, as they were given, the later ones last: those of the search mean something in
-    /// Go.
+    /// KataGo's names and their values as they were written, the latest last; a search of Go reads its parameters from
+    /// here.
     of_katago: Vec<(String, String)>,
-    /// Options whose value came under a name of KataGo's.
+    /// Options whose value was set under one of KataGo's names.
     by_katagos: BTreeSet<&'static str>,
 }
 
-/// What came of setting an option.
+/// The effect of setting an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It has its new value.
+    /// The option has its new value.
     Set,
-    /// It keeps the value that came under its other name.
+    /// The option keeps the value that was set under its other name.
     Kept,
-    /// It is a button, and nothing is kept.
+    /// The option is a button, which has no value.
     Pressed,
-    /// It has a new value that is not the default, and does nothing: the reason. On the command line it may do
-    /// something all the same: see [`Typed::without_effect`].
+    /// The option has a new value that is not the default, but the value has no effect, for this reason. On the command
+    /// line it may have one; see [`Typed::without_effect`].
     WithoutEffect(&'static str),
 }
 
-/// There is no such option.
+/// There is no option of this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownOption(
-    /// As it was written.
+    /// The name as it was written.
     pub String,
 );
 
@@ -51,12 +51,12 @@ impl fmt::Display for UnknownOption {
 impl std::error::Error for UnknownOption {}
 
 impl Typed {
-    /// Keeps what was given under a name of KataGo's.
+    /// Keeps a value that was set under one of KataGo's names.
     pub fn keep_katagos(&mut self, name: &str, value: &str) {
         self.of_katago.push((name.to_string(), value.to_string()));
     }
 
-    /// What was given under a name of KataGo's is forgotten.
+    /// Removes what was set under one of KataGo's names.
     pub fn forget_katagos(&mut self, name: &str) {
         self.of_katago.retain(|(other, _)| other != name);
         for (opt, _) in katago::settings(name, "") {
@@ -66,16 +66,15 @@ impl Typed {
         }
     }
 
-    /// What was given under names of KataGo's, the later ones last.
+    /// The values that were set under KataGo's names, the latest last.
     pub fn of_katago(&self) -> &[(String, String)] {
         &self.of_katago
     }
 
-    /// Gives an option a value.
+    /// Sets an option's value. `spelling` is the option's name in error messages.
     ///
     /// # Errors
-    /// The value does not fit, alone or together with the others; nothing has changed. `spelling` is what the error
-    /// calls the option.
+    /// The value does not fit; nothing has changed.
     pub fn set(&mut self, opt: &'static Opt, spelling: &str, text: &str) -> Result<Change, OptionError> {
         if matches!(opt.kind, Kind::Button) {
             return Ok(Change::Pressed);
@@ -86,7 +85,7 @@ impl Typed {
             expected,
             got: Some(text.to_string()),
         })?;
-        // A text may fit its type and still mean nothing.
+        // A text may fit its type and still be invalid.
         let applied = opt.kind.apply(&mut Draft::new(), &value);
         applied.map_err(|reason| OptionError::Meaningless { option: option(), reason })?;
         let is_default = opt.kind.default().as_ref() == Some(&value);
@@ -98,8 +97,8 @@ impl Typed {
         })
     }
 
-    /// Like [`Typed::set`], for an option that a name of KataGo's stands for, which may be that name itself: in Go, the
-    /// name then has another meaning than the option, whose range is that of chess.
+    /// Like [`Typed::set`], under `name`, which is the option's own name or one of KataGo's. The latter is remembered,
+    /// because in Go it has another meaning than the option, whose range is that of chess.
     ///
     /// # Errors
     /// Like [`Typed::set`].
@@ -111,13 +110,13 @@ impl Typed {
         Ok(change)
     }
 
-    /// Whether somebody gave the option of this flag a value, and not under a name of KataGo's.
+    /// Whether the option of this flag was set, and not under one of KataGo's names.
     pub fn has_own(&self, flag: &str) -> bool {
         table::by_flag(flag).is_some_and(|opt| self.has(opt) && !self.by_katagos.contains(opt.key()))
     }
 
-    /// Like [`Typed::set`], for `setoption`. A GUI may send all that is listed: the default that an option has under
-    /// one name does not undo what was set under the other.
+    /// Like [`Typed::set`], for `setoption`. Because a GUI may send all listed options, the default under one of an
+    /// option's two names does not undo a value that was set under the other.
     ///
     /// # Errors
     /// Like [`Typed::set`].
@@ -133,7 +132,7 @@ impl Typed {
         Ok(change)
     }
 
-    /// Takes the values of `other` where nothing was typed here.
+    /// Takes over the values of `other` for options that are not set here.
     pub fn fill_from(&mut self, other: Typed) {
         for (key, value) in other.values {
             if !self.values.contains_key(key) && other.by_katagos.contains(key) {
@@ -144,27 +143,27 @@ impl Typed {
         self.of_katago.splice(..0, other.of_katago);
     }
 
-    /// The value of an option, typed or by default. A button has none.
+    /// The value of an option, which may be the default. A button has none.
     pub fn value(&self, opt: &Opt) -> Option<Value> {
         self.values.get(opt.key()).cloned().or_else(|| opt.kind.default())
     }
 
-    /// Whether somebody gave the option a value, its default included.
+    /// Whether the option was set, be it to its default.
     pub fn has(&self, opt: &Opt) -> bool {
         self.values.contains_key(opt.key())
     }
 
-    /// Options that were typed, say something else than their default, and do nothing.
+    /// Options that were set to a value other than the default, but have no effect.
     pub fn without_effect(&self) -> Vec<&'static Opt> {
         let typed =
             |opt: &&Opt| self.values.get(opt.key()).is_some_and(|value| Some(value) != opt.kind.default().as_ref());
         table::all().filter(|opt| opt.kind.without_effect().is_some()).filter(typed).collect()
     }
 
-    /// What it all means.
+    /// The settings that follow from all values.
     ///
     /// # Errors
-    /// In one line. No value that [`Typed::set`] accepts gives an error at present.
+    /// One line. At present, no value that [`Typed::set`] accepts causes an error.
     pub fn meaning(&self) -> Result<Meaning, String> {
         let mut draft = Draft::new();
         for opt in table::all() {
@@ -215,7 +214,7 @@ mod tests {
         assert_eq!(meaning.log_file, None);
     }
 
-    /// Another value than the default, for each type.
+    /// A value other than the default, if the type has one.
     fn other(kind: &Kind) -> Option<Value> {
         match *kind {
             Kind::Int { default, max, .. } => Some(Value::Int(if default == max { max - 1 } else { default + 1 })),
@@ -230,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Options that are only a part of something: what makes them count.
+    /// What must be set too for an option to have an effect.
     fn company(name: &str) -> &'static [(&'static str, &'static str)] {
         match name {
             "CPuctAtRoot" | "CPuctBaseAtRoot" | "CPuctFactorAtRoot" => &[("RootHasOwnCpuctParams", "true")],
@@ -410,7 +409,7 @@ mod tests {
             let (default, set) = (opt.kind.default().unwrap(), other(&opt.kind).unwrap());
             for (one, two) in [(name, alias), (alias, name)] {
                 let mut typed = Typed::default();
-                // What the command line says is undone like that of any other option.
+                // A value from the command line has neither of the two names, so either can set the default again.
                 typed.set(opt, "--", &set.to_string()).unwrap();
                 for (spelling, value, then) in [
                     (one, &default, &default),
