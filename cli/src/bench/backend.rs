@@ -1,4 +1,4 @@
-//! `oncilla backendbench`: evaluations per second and latency, by batch size, without a search.
+//! `oncilla backendbench`: measures evaluations per second and latency by batch size, without a search.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -13,33 +13,33 @@ use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, Request, Ser
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
-/// The most batches at a time: with more threads than that nothing new is learnt.
+/// The most batches that are evaluated at the same time; more threads would show nothing new.
 pub const MOST_AT_A_TIME: usize = 64;
 
-/// Runs of a batch size end after this time, or after [`MOST_RUNS`].
+/// The time after which the runs of a batch size end, if not earlier by [`MOST_RUNS`].
 const ENOUGH: Duration = Duration::from_millis(1000);
-/// A backend without a network needs no time at all.
+/// The most runs of a batch. A backend without a network needs hardly any time.
 const MOST_RUNS: u32 = 100_000;
-/// Runs before the clock starts: buffers are made, kernels compiled, caches filled.
+/// Runs before the measurement, which allocate buffers, compile kernels and fill caches.
 const WARM_UP: u32 = 2;
 
 /// The results for one batch size. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Positions evaluated together.
+    /// The number of positions in a batch.
     pub batch: usize,
     /// Evaluations per second.
     pub evals_per_second: f64,
-    /// Mean time of a batch, be it that others were evaluated beside it.
+    /// The mean time of a batch, which may include waiting for other batches.
     pub latency_ms: f64,
-    /// Billions of floating-point operations per second, multiplications and additions counted one each.
+    /// Billions of floating-point operations per second; a multiplication and an addition are two.
     pub gflops: f64,
 }
 
-/// Reads `1,8,64`.
+/// Parses a list of batch sizes, such as `1,8,64`.
 ///
 /// # Errors
-/// If a part is not a number of positions.
+/// A part is not a whole number above 0.
 pub fn batches(text: &str) -> Result<Vec<usize>, String> {
     let read = |word: &str| {
         word.trim().parse().ok().filter(|&batch| batch > 0).ok_or_else(|| {
@@ -49,10 +49,10 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
     text.split(',').map(read).collect()
 }
 
-/// The sizes where nobody says any; those that the device does not take are left out.
+/// The default sizes; those that the device does not support are left out.
 const USUAL: [usize; 3] = [1, 8, 64];
 
-/// The sizes to measure, before the first is.
+/// The sizes to measure; checked before the first measurement.
 pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>, String> {
     let Some(batches) = batches else { return Ok(USUAL.into_iter().filter(|&batch| batch <= most).collect()) };
     match batches.iter().find(|&&batch| batch > most) {
@@ -61,17 +61,17 @@ pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>
     }
 }
 
-/// What is measured.
+/// The evaluator or service that is measured.
 enum Measured {
     Chess(Box<Evaluator>),
     Go { subject: Box<Subject>, service: Service },
 }
 
-/// A batch that is evaluated again and again, and by what.
+/// A batch that is evaluated repeatedly, with its evaluator or service.
 enum Filled<'m> {
-    /// Positions of chess.
+    /// Chess positions.
     Chess(&'m Evaluator, Box<Batch>),
-    /// So many rows of a network of Go.
+    /// The input of a Go network, and its number of rows.
     Go(&'m Service, Arc<Request>, usize),
 }
 
@@ -102,7 +102,7 @@ impl Measured {
         }
     }
 
-    /// A batch of the bench's positions, over and over.
+    /// A batch with the bench's positions, repeated as necessary.
     fn fill(&self, batch: usize) -> Result<Filled<'_>, String> {
         Ok(match self {
             Self::Chess(evaluator) => {
@@ -120,7 +120,7 @@ impl Measured {
 }
 
 impl Filled<'_> {
-    /// Evaluates it.
+    /// Evaluates the batch once.
     fn run(&mut self) -> Result<Option<String>, String> {
         match self {
             Self::Chess(evaluator, positions) => evaluator.run(positions),
@@ -128,7 +128,7 @@ impl Filled<'_> {
         }
     }
 
-    /// Evaluates it for so long since `start`.
+    /// Evaluates the batch repeatedly until [`ENOUGH`] time has passed since `start`.
     fn run_for_a_while(&mut self, start: Instant) -> Result<Ran, String> {
         let mut ran = Ran::default();
         while ran.count < MOST_RUNS && (ran.count == 0 || start.elapsed() < ENOUGH) {
@@ -139,10 +139,10 @@ impl Filled<'_> {
     }
 }
 
-/// Measures each batch size. Besides the rows there are lines for a person.
+/// Measures each batch size. Also returns notes for the user.
 ///
 /// # Errors
-/// In one line: no network, no device, a batch that the backend does not take, or a run that fails.
+/// One line: no network, no device, a batch size that the backend does not support, or a run that fails.
 pub fn run(
     settings: &EvaluatorSettings,
     board: Size,
@@ -164,7 +164,7 @@ pub fn run(
     Ok((rows, notes))
 }
 
-/// Fills the batch with the bench's positions, over and over.
+/// Fills the batch with the bench's positions, repeated as necessary.
 fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
     let mut moves = MoveList::new();
     for fen in POSITIONS.iter().cycle().take(batch) {
@@ -175,7 +175,7 @@ fn fill(positions: &mut Batch, batch: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Measures all of these batches at the same time, each of `batch` positions, which take `flops` operations each.
+/// Measures these batches at the same time. Each has `batch` positions, and each position takes `flops` operations.
 fn measure(mut filled: Vec<Filled<'_>>, batch: usize, flops: u64, notes: &mut Vec<String>) -> Result<Row, String> {
     for filled in &mut filled {
         for _ in 0..WARM_UP {
@@ -184,7 +184,7 @@ fn measure(mut filled: Vec<Filled<'_>>, batch: usize, flops: u64, notes: &mut Ve
     }
     let start = Instant::now();
     let ran = match &mut filled[..] {
-        // In this thread, as in any program that has one batch.
+        // A single batch is evaluated in this thread, like in a program that has only one.
         [one] => one.run_for_a_while(start)?,
         several => std::thread::scope(|scope| {
             let each = several.iter_mut();
@@ -194,7 +194,7 @@ fn measure(mut filled: Vec<Filled<'_>>, batch: usize, flops: u64, notes: &mut Ve
         })?,
     };
     notes.extend(ran.notes);
-    // A clock that stood still has at least ticked.
+    // Avoids a division by zero if the clock has not advanced.
     let seconds = start.elapsed().as_secs_f64().max(1e-9);
     let evals_per_second = f64::from(ran.count) * batch as f64 / seconds;
     Ok(Row {
@@ -205,7 +205,7 @@ fn measure(mut filled: Vec<Filled<'_>>, batch: usize, flops: u64, notes: &mut Ve
     })
 }
 
-/// Batches that were evaluated, and what was said.
+/// The number of batches that were evaluated, and the notes about them.
 #[derive(Default)]
 struct Ran {
     count: u32,
@@ -219,7 +219,7 @@ impl Ran {
     }
 }
 
-/// Measures and prints.
+/// Measures and prints the results.
 ///
 /// # Errors
 /// Like [`run`].

@@ -1,4 +1,4 @@
-//! `oncilla bench`: how fast the search is, and whether it still does the same.
+//! `oncilla bench`: measures the speed of the search, and computes a signature that changes if the search does.
 
 pub mod backend;
 mod positions;
@@ -21,18 +21,18 @@ use crate::uci::statistics;
 
 pub use positions::POSITIONS;
 
-/// Nodes a position if nothing else is asked for.
+/// The default number of nodes per position.
 pub const NODES: u64 = 400;
 
-/// Batch of a bench whose user asks for none. A backend's own choice would make the signature depend on the machine.
+/// The default batch size. A backend's own default would make the signature depend on the machine.
 const MINIBATCH: usize = 16;
 
-/// What ends a search of the bench.
+/// The limit of each search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many nodes.
+    /// A number of nodes.
     Nodes(u64),
-    /// So many milliseconds, with as many nodes as come to be.
+    /// A number of milliseconds.
     Time(u32),
 }
 
@@ -61,47 +61,50 @@ impl fmt::Display for Limit {
     }
 }
 
-/// How much a bench does.
+/// The amount of work of a bench.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// The end of each search.
+    /// The limit of each search.
     pub limit: Limit,
-    /// Searches of each position, one at least.
+    /// The number of searches of each position, at least one.
     pub rounds: u32,
 }
 
 /// The results of a bench. The JSON output is this.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Nodes of all positions together.
+    /// The nodes of all positions together.
     pub nodes: u64,
-    /// Time in the searches; of each position's rounds the median.
+    /// The time of the searches; of each position's rounds, the median counts.
     pub seconds: f64,
-    /// The one by the other.
+    /// Nodes per second.
     pub nps: u64,
-    /// A hash of the visits of every root move of every position, searched by one thread. With several threads the
-    /// fixed set is searched once more for it; `None` for a single position, whose visits depend on who was faster, and
-    /// where the time is the limit.
+    /// A hash of the visits of every root move of every position in a search with one thread. If there are several
+    /// threads, and the positions are the first of [`POSITIONS`], they are searched once more for it with one thread.
+    /// `None` if there are several threads and the positions are others or a single one, because the visits depend on
+    /// the threads' timing, and if the limit is a time.
     pub signature: Option<String>,
-    /// Bytes of the trees by nodes of the trees; `None` if no node was made.
+    /// The trees' bytes divided by their nodes; `None` if there are no nodes.
     pub bytes_per_node: Option<f64>,
-    /// The most memory that the process has had at any time; `None` if the system does not report it.
+    /// The peak memory of the process; `None` if the system does not report it.
     pub peak_rss_bytes: Option<usize>,
 }
 
-/// Searches each position, from an empty tree, without smart pruning: nodes and signature depend on the network and the
-/// parameters alone, neither on the speed nor on the number of threads. `say` hears a line after each position.
+/// Searches each position from an empty tree, without smart pruning. If the limit is a number of nodes, nodes and
+/// signature depend only on the network and the parameters, and not on the speed or the number of threads. `say` is
+/// called with a line after each position.
 ///
-/// From the second round on, the system has given the tree its memory already, as in a game from the second move on.
+/// From the second round on, the tree's memory has already been allocated by the system, as in a game from the second
+/// move on.
 ///
 /// # Errors
-/// In one line: a FEN that is wrong, no network, or a backend that fails.
+/// One line: a wrong FEN, no network, or a backend that fails.
 pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(String)) -> Result<Summary, String> {
     let Size { limit, rounds } = size;
     let minibatch = if settings.minibatch == 0 { MINIBATCH } else { settings.minibatch };
-    // On a GPU, too, one thread unless more are asked for: then the signature costs no second search.
+    // The default is one thread also on a GPU, so that the signature needs no second search.
     let workers = Workers { all: settings.workers.all.max(1), ..settings.workers };
-    // And of a limit of time no GUI takes a part on the way.
+    // No part of a time limit is reserved for a GUI's overhead.
     let settings = Settings { minibatch, smart_pruning_factor: 0.0, workers, move_overhead_ms: 0, ..settings };
     let mut engine = Engine::new(settings.clone());
     let progress = Progress::on_stderr();
@@ -136,7 +139,7 @@ pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(St
     let by_nodes = matches!(limit, Limit::Nodes(_));
     if !by_nodes || !settings.workers.is_one() {
         summary.signature = None;
-        // A single position may be searched for long, to see how fast that goes.
+        // A single position may be searched for long to measure the speed, so it is not searched again.
         if by_nodes && fens.len() > 1 && POSITIONS.starts_with(fens) {
             engine.configure(Settings { workers: Workers { all: 1, ..Workers::default() }, ..settings });
             summary.signature = Some(signature(&mut engine, fens, limit, &progress)?);
@@ -145,7 +148,7 @@ pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(St
     Ok(summary)
 }
 
-/// What the engine's searches hash to.
+/// The signature of the engine's searches.
 fn signature(engine: &mut Engine, fens: &[&str], limit: Limit, progress: &Progress) -> Result<String, String> {
     let mut totals = Totals::default();
     for (index, fen) in fens.iter().enumerate() {
@@ -157,7 +160,7 @@ fn signature(engine: &mut Engine, fens: &[&str], limit: Limit, progress: &Progre
     Ok(totals.signature.text())
 }
 
-/// A FEN or `startpos`, and perhaps `moves` and moves behind it.
+/// Parses a FEN or `startpos`, which `moves` and a list of moves may follow.
 fn position(text: &str) -> Result<History, String> {
     let mut words = text.split_ascii_whitespace();
     let fen: Vec<&str> = words.by_ref().take_while(|word| *word != "moves").collect();
@@ -165,10 +168,10 @@ fn position(text: &str) -> Result<History, String> {
     setup.play().map(|history| *history).map_err(|error| error.to_string())
 }
 
-/// How often `how_far` hears of a search.
+/// The interval of the calls of `how_far`.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Runs one search. `how_far` is called now and then with the number of nodes.
+/// Runs one search. `how_far` is called repeatedly with the number of nodes so far.
 fn search(
     engine: &mut Engine,
     position: History,
@@ -193,7 +196,7 @@ fn search(
     engine.wait();
     match found {
         Found { info: Some(info), done, notes } if limit.is_reached(info.nodes) || done.best.is_none() => {
-            // What runs, for whoever looks on.
+            // The engine's notes, for the user.
             notes.iter().for_each(|note| aside(note));
             Ok((info, done, seconds))
         }
@@ -211,7 +214,7 @@ struct Found {
     notes: Vec<String>,
 }
 
-/// Keeps the last info and the notes, and hands them over with the end.
+/// Keeps the last info and the notes, and sends them at the end of the search.
 struct Collector {
     info: Option<Info>,
     notes: Vec<String>,
@@ -227,7 +230,7 @@ impl Observer for Collector {
 
     fn done(&mut self, done: &Done) {
         let found = Found { info: self.info.take(), done: done.clone(), notes: std::mem::take(&mut self.notes) };
-        // A receiver that no longer listens needs no answer.
+        // If the receiver is gone, the result is not needed.
         let _ = self.sender.send(found);
     }
 
@@ -251,7 +254,7 @@ impl Totals {
         self.seconds += seconds;
         self.tree_nodes += info.tree_nodes;
         self.tree_bytes += info.tree_bytes;
-        // Not in the order of the statistics: that is decided by Q where visits are equal.
+        // The order of the statistics is not used, because Q decides it among moves with equal visits.
         let mut visits: Vec<(u16, u32)> = done.stats.iter().filter_map(|s| Some((pack(s.mv?), s.n))).collect();
         visits.sort_unstable();
         self.signature.add(info.nodes);
@@ -277,13 +280,13 @@ fn per_second(nodes: u64, seconds: f64) -> u64 {
     if seconds > 0.0 { (nodes as f64 / seconds).round() as u64 } else { 0 }
 }
 
-/// The one in the middle, of an even number the faster.
+/// The median; for an even number of times, the faster of the middle two.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times[(times.len() - 1) / 2]
 }
 
-/// The hash FNV-1a of 64 bits, over little-endian numbers.
+/// The 64-bit FNV-1a hash of little-endian numbers.
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -304,7 +307,7 @@ impl Fnv {
     }
 }
 
-/// Runs the bench and prints what it found; its last line is the one that OpenBench reads.
+/// Runs the bench and prints the results; OpenBench reads the last line.
 ///
 /// # Errors
 /// Like [`run`].

@@ -1,4 +1,4 @@
-//! `oncilla backendbench --profile`: where a batch's time goes on an OpenCL device.
+//! `oncilla backendbench --profile`: measures which commands a batch's time is spent in on an OpenCL device.
 
 use std::sync::Arc;
 
@@ -13,32 +13,32 @@ use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::uci::console::{Console, aside};
 
-/// Batches of a size whose mean is taken.
+/// The number of runs of each batch size, whose mean is taken.
 const RUNS: usize = 50;
 
 /// The results for one batch size. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Positions evaluated together.
+    /// The number of positions in a batch.
     pub batch: usize,
-    /// Time of a batch, by the host's clock; noting the times makes it longer than it is without.
+    /// The time of a batch by the host's clock; profiling makes it longer than usual.
     pub latency_ms: f64,
-    /// Time from the first command's begin to the last one's end, by the device's clock.
+    /// The time from the first command's start to the last one's end by the device's clock.
     pub device_ms: f64,
-    /// The part of that time in which the device executes no command.
+    /// The part of `device_ms` in which the device executes no command.
     pub between_ms: f64,
-    /// What takes longest comes first.
+    /// The parts of the time, the longest first.
     pub parts: Vec<Part>,
 }
 
 /// All launches of one kernel, or all transfers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// The kernel, or `write` and `read`.
+    /// The kernel's name, `write` or `read`.
     pub of: String,
-    /// How many there are in a batch.
+    /// Their number per batch.
     pub count: usize,
-    /// Time of all of them.
+    /// Their total time per batch.
     pub ms: f64,
 }
 
@@ -60,7 +60,7 @@ impl Row {
         }
     }
 
-    /// The lines for a person.
+    /// The table for the user.
     fn lines(&self) -> Vec<String> {
         let share = |ms: f64| 100.0 * ms / self.device_ms.max(1e-9);
         let of = |of: &str, count: String, ms: f64| format!("  {of:<32} {count:>5} {ms:>10.3} {:>6.1}%", share(ms));
@@ -72,10 +72,11 @@ impl Row {
     }
 }
 
-/// Measures and prints.
+/// Measures and prints the results.
 ///
 /// # Errors
-/// In one line: no network, no device, a backend that uses none, or a batch that it does not take.
+/// One line: no network, no device, a backend that does not use devices, or a batch size that the device does not
+/// support.
 pub fn print(
     console: &Console,
     settings: &EvaluatorSettings,
@@ -84,7 +85,7 @@ pub fn print(
     json: bool,
 ) -> Result<(), String> {
     on_devices(settings.backend)?;
-    // What no device takes is refused before there is memory for it.
+    // Sizes that no device supports are refused before memory is allocated for them.
     let most = sizes(batches, MAX_BATCH)?.into_iter().max().unwrap_or(1);
     drivers::scout()?;
     let (subject, notes) = Subject::of(settings, board)?;

@@ -1,4 +1,4 @@
-//! A game with the engine's comments, as PGN.
+//! Writes a game with the engine's comments as PGN.
 
 use std::io::{self, Write};
 
@@ -6,14 +6,14 @@ use super::judge::{Judgement, Position};
 use super::pgn::Game;
 use crate::score::per_mille;
 
-/// Longest line, as PGN's export format has it.
+/// The longest line in PGN's export format.
 const WIDTH: usize = 80;
 
-/// Moves of a better line that are shown.
+/// The number of moves shown of a better line.
 const LINE: usize = 8;
 
-/// Writes the game: its own tags, comments, signs and variations, and behind each move the value of the position that
-/// it leads to. A bad move gets its sign and the better line.
+/// Writes the game: its own tags, comments, NAGs and variations, and behind each move the value of the position after
+/// it. A bad move gets its NAG and the better line.
 ///
 /// # Errors
 /// The errors of the output.
@@ -32,11 +32,11 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
     let first_ply = game.start().ply() as usize;
     for (turn, (played, judged)) in game.moves.iter().zip(&judgement.moves).enumerate() {
         let ply = first_ply + turn;
-        // After a comment Black's moves need their number, too.
+        // Black's moves need a number too, because a comment precedes them.
         text.word(&number(ply))?;
         text.word(&judged.san)?;
         let own = judged.mark.map(|mark| mark.nag());
-        // Signs from 1 to 6 are verdicts on the move: one is enough.
+        // NAGs from 1 to 6 rate the move, and a move gets only one rating.
         let has_verdict = played.nags.iter().any(|nag| (1..=6).contains(nag));
         for nag in own.filter(|_| !has_verdict).iter().chain(&played.nags) {
             text.word(&format!("${nag}"))?;
@@ -62,7 +62,7 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
     write!(text.output, "\n\n")
 }
 
-/// The annotators that the game already has, and us.
+/// The annotators of the original game, and Oncilla.
 fn annotators(game: &Game) -> String {
     const OURS: &str = concat!("Oncilla ", env!("CARGO_PKG_VERSION"));
     match game.tag("Annotator").map(str::trim) {
@@ -77,7 +77,7 @@ fn number(ply: usize) -> String {
     format!("{}{}", ply / 2 + 1, if ply.is_multiple_of(2) { "." } else { "..." })
 }
 
-/// The beginning of a line that could have been played at `ply`.
+/// The start of a better line from `ply`.
 fn variation(ply: usize, line: &[String]) -> String {
     let mut words = Vec::new();
     for (later, san) in line.iter().take(LINE).enumerate() {
@@ -89,11 +89,11 @@ fn variation(ply: usize, line: &[String]) -> String {
     words.join(" ")
 }
 
-/// A position's value in the commands that other programs know: pawns or moves to mate, and WDL in thousandths, seen
-/// from White.
+/// A position's value as commands that other programs can read: pawns or moves to mate, and WDL in thousandths, from
+/// White's view.
 fn value(position: &Position) -> String {
     let eval = match position.mate {
-        // Nobody writes an evaluation of a mate: `#0` would not say whose.
+        // A position with mate on the board has no `%eval`: `#0` would not say who has won.
         None if position.is_mate() => String::new(),
         Some(moves) => format!("[%eval #{moves}] "),
         None => format!("[%eval {:.2}] ", f64::from(position.cp) / 100.0),
@@ -103,17 +103,17 @@ fn value(position: &Position) -> String {
     format!("{eval}[%wdl {w} {d} {l}]")
 }
 
-/// The commands that [`value`] writes.
+/// The starts of the commands that [`value`] writes.
 const VALUES: [&str; 2] = ["[%eval ", "[%wdl "];
 
-/// A game's own comment without the values that others gave the position: of two a reader would take either. `None` if
-/// it says nothing else.
+/// A comment of the original game without the values in it, because a reader could use either those or ours. `None` if
+/// nothing else is in it.
 fn without_values(comment: &str) -> Option<String> {
     let rest = VALUES.iter().fold(comment.to_string(), |rest, command| without(&rest, command));
     Some(rest).filter(|rest| rest == comment || !rest.trim().is_empty())
 }
 
-/// A text without a command, which ends with its bracket, wherever that stands.
+/// Removes all occurrences of a command up to its closing bracket.
 fn without(text: &str, command: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -130,7 +130,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Words in lines of at most [`WIDTH`] characters, unless one is longer.
+/// Writes words in lines of at most [`WIDTH`] characters; a longer word gets a line of its own.
 struct Wrapped<'o, W> {
     output: &'o mut W,
     column: usize,
@@ -138,7 +138,7 @@ struct Wrapped<'o, W> {
 
 impl<W: Write> Wrapped<'_, W> {
     fn word(&mut self, text: &str) -> io::Result<()> {
-        // A line must not begin with what means something there: an escape or a tag.
+        // A line must not begin with a character that starts an escape or a tag.
         let is_bound = |word: &str| word.starts_with(['%', '[']);
         let mut words = text.split_whitespace().peekable();
         while let Some(word) = words.next() {
@@ -152,7 +152,7 @@ impl<W: Write> Wrapped<'_, W> {
         Ok(())
     }
 
-    /// What stays on one line.
+    /// Writes text that is not broken.
     fn unit(&mut self, text: &str) -> io::Result<()> {
         let length = text.chars().count();
         let space = match self.column {
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(moves, expected);
     }
 
-    /// As many as a game has room for: where each moved the others it would take an hour.
+    /// With as many commands as fit into a game. If each removal moved the rest of the text, this would take an hour.
     #[test]
     fn comments_may_be_nothing_but_commands() {
         let [evals, brackets] = ["[%eval ]", "[ "].map(|part| part.repeat((8 << 20) / part.len()));

@@ -1,4 +1,4 @@
-//! The games that are under way: asked of the analysis engine, and not yet answered in full.
+//! The games that are being analysed.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, channel};
@@ -11,13 +11,13 @@ use super::pgn::Game;
 use crate::analysis::{Heard, Object, Output, Pool};
 use crate::options::{Meaning, Typed};
 
-/// Games that are under way beside those that are being searched, so that reading and writing do not stop the search.
+/// The number of games beyond those that are being searched, so that the search does not wait for reading and writing.
 const GAMES_AHEAD: usize = 4;
 
-/// The answers to all positions of a game in their order, and their lines.
+/// The answers for all positions of a game in their order, and the lines that they were read from.
 type Found = (Vec<Answer>, Vec<String>);
 
-/// A game that has left the desk.
+/// A game whose analysis has ended.
 pub struct Done {
     /// The game.
     pub game: Game,
@@ -25,7 +25,7 @@ pub struct Done {
     pub found: Result<Found, String>,
 }
 
-/// The engine, and the games that it was asked for.
+/// The analysis engine, and the games that it is analysing.
 pub struct Desk {
     pool: Pool,
     heard: Receiver<Heard>,
@@ -38,7 +38,7 @@ struct Open {
     answers: Vec<Option<(Answer, String)>>,
     missing: usize,
     fault: Option<String>,
-    /// Bytes of the file up to its beginning and up to its end.
+    /// The offsets of the game's start and end in the file.
     bytes: (u64, u64),
 }
 
@@ -60,27 +60,27 @@ impl Desk {
         Ok(Self { pool, heard, open: VecDeque::new(), most })
     }
 
-    /// What evaluates, in one line.
+    /// The network and its backend, in one line.
     pub fn describe(&self) -> String {
         self.pool.describe()
     }
 
-    /// Positions that are searched at the same time.
+    /// The number of positions that are searched at the same time.
     pub fn parallel(&self) -> usize {
         self.pool.parallel()
     }
 
-    /// Another game may come.
+    /// Whether another game may be added.
     pub fn has_room(&self) -> bool {
         self.open.len() < self.most
     }
 
-    /// No game is under way.
+    /// Whether no game is being analysed.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Asks for all positions of a game that ends at byte `end` of the file.
+    /// Queries all positions of a game that ends at byte `end` of the file.
     pub fn ask(&mut self, game: Game, end: u64) {
         let (id, query) = query(&game);
         let positions = game.moves.len() + 1;
@@ -90,10 +90,10 @@ impl Desk {
         self.pool.ask(&id, &query);
     }
 
-    /// Waits for the next answer, or for a line that a person should know.
+    /// Waits for the next answer, or for a note, which is returned.
     ///
     /// # Errors
-    /// Nobody searches any more.
+    /// The search threads have ended, or an answer can't be parsed.
     pub fn listen(&mut self) -> Result<Option<String>, String> {
         match self.heard.recv() {
             Ok(Heard::Line(line)) => self.put(line).map(|()| None),
@@ -117,7 +117,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Takes the first game away, if nothing is missing.
+    /// Removes the first game if its analysis has ended.
     pub fn next_done(&mut self) -> Option<Done> {
         let Open { game, answers, fault, .. } = self.open.pop_front_if(|open| open.is_done())?;
         let found = match fault {
@@ -127,8 +127,8 @@ impl Desk {
         Some(Done { game, found })
     }
 
-    /// Positions answered of the games that are under way, and how many bytes of the file they and all before amount
-    /// to.
+    /// The number of positions that have been analysed in the current games, and the corresponding number of bytes of
+    /// the file, including all earlier games.
     pub fn under_way(&self) -> (usize, u64) {
         let done = |open: &Open| open.answers.len() - open.missing;
         let Some(first) = self.open.front() else { return (0, 0) };
@@ -145,7 +145,7 @@ impl Desk {
     }
 }
 
-/// The game's number as an id, and a query for all its positions.
+/// A query for all positions of a game, and its id, which is the game's number.
 fn query(game: &Game) -> (String, Object) {
     let id = game.number.to_string();
     let mut position: History = game.start();

@@ -1,5 +1,5 @@
-//! The three files of a report, written game by game. They have names of their own until the report is complete, so
-//! that an earlier one is not lost for one that comes to nothing.
+//! The three files of a report, written game by game. They have temporary names until the report is complete, so that a
+//! failed report does not replace an earlier one.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -13,20 +13,20 @@ use super::judge::Judgement;
 use super::page::{self, Heading};
 use super::pgn::Game;
 
-/// Lines about games that were passed over: more of them are of no use in a page.
+/// The most notes about skipped games; more would be of no use in a page.
 const MOST_NOTES: usize = 1000;
 
-/// A file and the name that it will have.
+/// A file that is being written, and its final name.
 struct Out {
     name: String,
     file: BufWriter<File>,
-    /// It stays, though the report is not complete.
+    /// Whether the file is kept under its temporary name.
     is_kept: bool,
 }
 
 impl Out {
     fn create(name: String) -> Result<Self, String> {
-        // Found out at the end, this would cost the whole report.
+        // Checked here, because at the end the whole report would be lost.
         if Path::new(&name).is_dir() {
             return Err(format!("{name}: expected a file to write, got a folder"));
         }
@@ -37,8 +37,8 @@ impl Out {
         }
     }
 
-    /// It is complete, and takes the place of an earlier one. Where that can't be replaced, as on Windows what a viewer
-    /// has open, it keeps its own name: the work of hours is in it.
+    /// Renames the complete file, which replaces an earlier one. If that is not possible, such as on Windows while a
+    /// viewer has the file open, it keeps its temporary name, because it may be the work of hours.
     fn put_in_place(&mut self) -> Result<(), String> {
         let part = part(&self.name);
         fs::rename(&part, &self.name).map_err(|error| {
@@ -53,7 +53,7 @@ impl Out {
 }
 
 impl Drop for Out {
-    /// What was not completed goes; what was is no part any more.
+    /// Removes an incomplete file. A complete one has its final name by now.
     fn drop(&mut self) {
         if !self.is_kept {
             let _ = fs::remove_file(part(&self.name));
@@ -61,12 +61,12 @@ impl Drop for Out {
     }
 }
 
-/// The name of a file before it is complete.
+/// The temporary name of a file.
 fn part(name: &str) -> String {
     format!("{name}.part")
 }
 
-/// What the names of the three files end with.
+/// The endings of the three names.
 const ENDINGS: [&str; 3] = ["pgn", "jsonl", "html"];
 
 /// The names of the three files.
@@ -74,12 +74,12 @@ fn names(stem: &str) -> [String; 3] {
     ENDINGS.map(|ending| format!("{stem}.{ending}"))
 }
 
-/// The names of everything that is written over.
+/// The names of all files that are overwritten.
 pub fn written(stem: &str) -> impl Iterator<Item = String> {
     names(stem).into_iter().flat_map(|name| [part(&name), name])
 }
 
-/// Annotated PGN, JSON lines and the page.
+/// Annotated PGN, JSON lines and the HTML page.
 pub struct Files {
     pgn: Out,
     lines: Out,
@@ -88,7 +88,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// `STEM.pgn`, `STEM.jsonl` and `STEM.html`.
+    /// Creates `STEM.pgn`, `STEM.jsonl` and `STEM.html`, under their temporary names.
     ///
     /// # Errors
     /// A file can't be written.
@@ -99,7 +99,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Writes a game; `lines` are the answers about its positions.
+    /// Writes a game; `lines` are the analysis responses for its positions.
     ///
     /// # Errors
     /// A file can't be written.
@@ -112,17 +112,17 @@ impl Files {
         })
     }
 
-    /// A line for the end of the page.
+    /// Adds a line to the list at the end of the page.
     pub fn note(&mut self, line: String) {
         if self.notes.len() < MOST_NOTES {
             self.notes.push(line);
         }
     }
 
-    /// Ends the files and puts them in their places; their names.
+    /// Completes the files, gives them their final names, and returns these.
     ///
     /// # Errors
-    /// A file can't be written, or not put in its place: where it is then. The others are in theirs.
+    /// A file can't be written; or it can't be renamed, and the error has its temporary name. The others are renamed.
     pub fn finish(mut self) -> Result<[String; 3], String> {
         self.end()?;
         let mut outs = [&mut self.pgn, &mut self.lines, &mut self.page];
@@ -130,7 +130,7 @@ impl Files {
         if faults.is_empty() { Ok(outs.map(|out| out.name.clone())) } else { Err(faults.join("; ")) }
     }
 
-    /// Ends the files of a report that came to no end, and leaves them beside an earlier one; their names.
+    /// Completes the files of a report that was interrupted, keeps their temporary names, and returns these.
     ///
     /// # Errors
     /// A file can't be written.
@@ -151,7 +151,7 @@ impl Files {
     }
 }
 
-/// The line before the answers about a game: the game itself, and what became of its moves.
+/// The line before a game's analysis responses: its tags, result and judged moves.
 fn head(game: &Game, judgement: &Judgement) -> String {
     let mut position = game.start();
     let moves: Vec<_> = (game.moves.iter().zip(&judgement.moves))
@@ -179,7 +179,7 @@ mod tests {
         let heading = Heading { title: "games".to_string(), engine: "x".to_string() };
         let files = Files::create(&stem, &heading).unwrap();
         let [pgn, lines, page] = names(&stem);
-        // Nothing takes the place of a folder with a file in it.
+        // A folder that is not empty can't be replaced.
         fs::create_dir(&lines).unwrap();
         fs::write(Path::new(&lines).join("file"), "").unwrap();
         let error = files.finish().unwrap_err();

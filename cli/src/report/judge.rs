@@ -1,8 +1,8 @@
-//! What the engine says of a game: each position's value, and what each move gave away.
+//! Judges a game by the engine's analysis: the value of each position, and the loss of each move.
 //!
 //! A move's loss is the difference of two expected scores of its player (win 1, draw ½): that of the best move in the
-//! position before it, and that of the position after it. From a twentieth on it is called an inaccuracy, from a tenth
-//! a mistake, from three twentieths a blunder. (Those are Lichess's bounds, on a scale from 0 to 1.)
+//! position before it, and that of the position after it. A loss of 0.05 or more is an inaccuracy, of 0.10 or more a
+//! mistake, of 0.15 or more a blunder. (These are Lichess's bounds, on a scale from 0 to 1.)
 
 use oncilla_chess::{Board, Color, History, Move, notation};
 use serde::Deserialize;
@@ -10,18 +10,18 @@ use serde::Deserialize;
 use super::pgn::Game;
 use crate::san;
 
-/// Loss from which a move gets a mark.
+/// The smallest loss for each mark.
 const MARKS: [(f64, Mark); 3] = [(0.15, Mark::Blunder), (0.10, Mark::Mistake), (0.05, Mark::Inaccuracy)];
 
-/// An answer of `oncilla analysis`, as far as a report needs it. Numbers are seen from White.
+/// The fields of an `oncilla analysis` response that a report needs. Values are from White's view.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// Which game.
+    /// The query's id.
     pub id: String,
-    /// After how many moves; `None` for an error.
+    /// The number of moves before the position; `None` for an error.
     pub turn_number: Option<usize>,
-    /// What is wrong with the query.
+    /// The error of the query.
     pub error: Option<String>,
     root_info: Option<Seen>,
     #[serde(default)]
@@ -51,39 +51,39 @@ struct MoveInfo {
     pv: Vec<String>,
 }
 
-/// What a position is worth, from White's view.
+/// A position's evaluation, from White's view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Position {
-    /// The position.
+    /// The position as a FEN.
     pub fen: String,
-    /// Whose turn it is.
+    /// The side to move.
     pub mover: Color,
-    /// Expected score: W + D/2.
+    /// The expected score: W + D/2.
     pub winrate: f64,
-    /// Win, draw, loss.
+    /// The probabilities of win, draw and loss.
     pub wdl: [f64; 3],
-    /// The value in hundredths of a pawn, as `ScoreType` says.
+    /// The value in centipawns, by the formula of `ScoreType`.
     pub cp: i32,
-    /// A mate in this many moves; negative if Black mates.
+    /// The number of moves to a mate; negative if Black mates.
     pub mate: Option<i32>,
     /// Plies until the end of the game, if the network estimates them.
     pub moves_left: Option<f64>,
-    /// Visits that this rests on.
+    /// The visits of the search.
     pub visits: u64,
-    /// The line to play, in algebraic notation; empty where the game is over.
+    /// The principal variation in algebraic notation; empty if the game is over.
     pub line: Vec<String>,
-    /// The first move of the line.
+    /// Its first move.
     pub best: Option<Move>,
 }
 
 impl Position {
-    /// The position of `history`, of which `answer` speaks.
+    /// The evaluation of the last position of `history` by its `answer`.
     ///
     /// # Errors
-    /// The answer says nothing, or its moves can't be played.
+    /// The answer has no evaluation, or its moves are not legal.
     pub fn new(history: &History, answer: &Answer) -> Result<Self, String> {
         let root = answer.root_info.as_ref().ok_or("the search found nothing")?;
-        // The best move's value is the position's; the root's mean has all that was tried in it.
+        // The position has the value of its best move; the root's mean includes all moves that were searched.
         let first = answer.move_infos.first();
         let (winrate, wdl, cp) =
             first.map_or((root.winrate, root.wdl, root.score_cp), |best| (best.winrate, best.wdl, best.score_cp));
@@ -108,7 +108,7 @@ impl Position {
         })
     }
 
-    /// Whether the game ended here with a mate.
+    /// Whether the side to move is mated.
     pub fn is_mate(&self) -> bool {
         self.best.is_none() && [self.wdl[0], self.wdl[2]].contains(&1.0)
     }
@@ -123,7 +123,7 @@ fn played(board: &Board, text: &str) -> Result<Move, String> {
     notation::parse_move(board, text).map_err(|error| error.to_string())
 }
 
-/// How bad a move is.
+/// The severity of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// `?!`
@@ -135,7 +135,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// The mark in words.
+    /// The mark as a word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Inaccuracy => "inaccuracy",
@@ -154,32 +154,32 @@ impl Mark {
     }
 }
 
-/// What became of a move.
+/// A move with its loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The move in algebraic notation.
     pub san: String,
     /// The move.
     pub mv: Move,
-    /// Who played the move.
+    /// The side that played it.
     pub mover: Color,
-    /// Expected score that it gave away.
+    /// The expected score that it lost.
     pub loss: f64,
-    /// The mark, if the move loses much.
+    /// The mark, if the loss is large enough for one.
     pub mark: Option<Mark>,
 }
 
-/// A game with all that was found.
+/// A game's evaluated positions and moves.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// The positions: one more than there are moves.
+    /// The positions: one more than moves.
     pub positions: Vec<Position>,
     /// The moves.
     pub moves: Vec<Judged>,
 }
 
 impl Judgement {
-    /// Judges a game by the answers to all its positions, in their order.
+    /// Judges a game by the answers for all its positions, in their order.
     ///
     /// # Errors
     /// Like [`Position::new`].
@@ -199,7 +199,7 @@ impl Judgement {
         Ok(Self { positions, moves })
     }
 
-    /// The mean loss of a player's moves, and how many of them have each mark.
+    /// A player's moves, their mean loss, and how many of them have each mark.
     pub fn summary(&self, side: Color) -> Summary {
         let own = || self.moves.iter().filter(|judged| judged.mover == side);
         let count = |mark| own().filter(|judged| judged.mark == Some(mark)).count();
@@ -212,14 +212,14 @@ impl Judgement {
     }
 }
 
-/// How a player did.
+/// The summary of a player's moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// Moves played.
+    /// The number of moves.
     pub moves: usize,
-    /// Mean loss of a move.
+    /// The mean loss of a move.
     pub mean_loss: f64,
-    /// Inaccuracies, mistakes, blunders.
+    /// The numbers of inaccuracies, mistakes and blunders.
     pub marks: [usize; 3],
 }
 
@@ -237,7 +237,7 @@ pub(super) mod tests {
     use crate::report::pgn::Reader;
     use serde_json::json;
 
-    /// A game of these moves, and answers in which `winrates` are those of the positions and `best` the moves to play.
+    /// A game of these moves. `told` has the expected score and the principal variation of each position.
     pub fn judged(text: &str, told: &[(f64, &str)]) -> (Game, Judgement) {
         let game = Reader::new(text.as_bytes()).next_game().unwrap().unwrap().unwrap();
         let answers: Vec<Answer> = told

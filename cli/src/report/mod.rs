@@ -1,5 +1,5 @@
-//! `oncilla report`: every position of every game of a PGN file through the analysis engine, and what was found as
-//! annotated PGN, as JSON lines and as a page of HTML.
+//! `oncilla report`: analyses every position of every game of a PGN file, and writes the results as annotated PGN, as
+//! JSON lines and as an HTML page.
 //!
 //! ```text
 //! PGN ──► pgn::Reader ──► desk: a query of all turns ──► analysis::Pool ──► answers, in any order
@@ -7,7 +7,8 @@
 //!                                                                                   └─► judge ──► annotate, page
 //! ```
 //!
-//! Some games are under way at the same time, so that there is always a position to search; no others are in memory.
+//! Several games are analysed at the same time, so that the search threads always have a position to search. Only these
+//! games are in memory.
 
 mod annotate;
 mod desk;
@@ -33,27 +34,27 @@ use judge::Judgement;
 use pgn::Reader;
 use same_file::Handle;
 
-/// First bytes of a gzip file.
+/// The first bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Characters of the progress bar.
+/// The width of the progress bar in characters.
 const BAR: usize = 24;
 
-/// What the command is asked for.
+/// The arguments of the command.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The file; `None` for standard input.
+    /// The PGN file; `None` for standard input.
     pub file: Option<String>,
-    /// What the names of the three files begin with; `None`: the name of the file with `.report`.
+    /// The stem of the output files' names; `None`: the PGN file's name without its ending, and `.report`.
     pub out: Option<String>,
 }
 
 impl Question {
-    /// The input, inflated where it is a gzip stream, and how many bytes it has, if that is known.
+    /// Opens the input, which may be a gzip stream, and returns its size in bytes if that is known.
     fn open(&self) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
         let opened = self.open_as_it_is().and_then(|(mut input, size)| {
             let begins = input.fill_buf()?;
-            // How long the text is nobody knows before its end.
+            // The size of the decompressed or converted text is only known at its end.
             let size = size.filter(|_| !begins.starts_with(GZIP) && !utf16::is_beginning(begins));
             let bytes: Box<dyn Read> =
                 if begins.starts_with(GZIP) { Box::new(MultiGzDecoder::new(input)) } else { Box::new(input) };
@@ -69,13 +70,13 @@ impl Question {
         Ok((Box::new(BufReader::new(file)), Some(size)))
     }
 
-    /// The file's name without its folder.
+    /// The PGN file's name without its folder.
     fn title(&self) -> String {
         let name = self.file.as_deref().and_then(|name| Path::new(name).file_name());
         name.map_or_else(|| "standard input".to_string(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Refuses a name that would make files which nobody sees.
+    /// Refuses a stem that is empty or ends in a folder separator: the files would be hidden.
     fn check_out(&self) -> Result<(), String> {
         match self.out.as_deref() {
             Some(out) if out.is_empty() || out.ends_with(std::path::is_separator) => {
@@ -85,13 +86,13 @@ impl Question {
         }
     }
 
-    /// Nothing is written where the games come from, whatever name that has.
+    /// Refuses output files that would overwrite the input, also under another name of the same file.
     fn spare_the_input(&self) -> Result<(), String> {
         let input = match &self.file {
             Some(name) => Handle::from_path(name),
             None => system::input_file().map_or_else(Handle::stdin, Handle::from_file),
         };
-        // What can't be looked at says so when it is read.
+        // If the input can't be opened, reading it reports the error.
         let Ok(input) = input else { return Ok(()) };
         let is_input = |target: &String| Handle::from_path(target).is_ok_and(|target| target == input);
         match files::written(&self.out()).find(is_input) {
@@ -108,16 +109,16 @@ impl Question {
     }
 }
 
-/// A name without an ending, in small letters or large.
+/// Removes an ending, in upper or lower case, from a name.
 fn without<'n>(name: &'n str, ending: &str) -> &'n str {
     let at = name.len().saturating_sub(ending.len());
     name.split_at_checked(at).filter(|(_, end)| end.eq_ignore_ascii_case(ending)).map_or(name, |(stem, _)| stem)
 }
 
-/// Makes the report, and says on `console` which files it is in.
+/// Makes the report, and prints the names of its files on `console`.
 ///
 /// # Errors
-/// In one line: a file that can't be read or written, no network, or no game in the file.
+/// One line: a file can't be read or written, there is no network, or no game in the file.
 pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(), String> {
     see_from_white(&mut typed)?;
     let by_time_alone = limit_by_time_alone(&mut typed)?;
@@ -148,7 +149,7 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
         return Err(format!("{fault}; {} games that were done before are in {kept}", count.games));
     }
     desk.close();
-    // An earlier report is worth more than one without games.
+    // Without any game, an earlier report is not replaced.
     if count.games > 0 {
         files.finish()?.iter().for_each(|name| console.say(name));
     }
@@ -164,14 +165,14 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
     }
 }
 
-/// A report has one view, whatever a client of the analysis wants.
+/// Sets the perspective of the analysis, because a report's values are always from White's view.
 fn see_from_white(typed: &mut Typed) -> Result<(), String> {
     let Some(opt) = table::by_flag("report-analysis-winrates-as") else { return Ok(()) };
     typed.set(opt, opt.flag, "WHITE").map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// If a time is given and nobody has set the number of visits, removes the limit that the default number of visits
-/// sets. Returns whether it did.
+/// If a time is set and the number of visits is not, removes the limit of the default number of visits. Returns whether
+/// it did.
 fn limit_by_time_alone(typed: &mut Typed) -> Result<bool, String> {
     let Some(visits) = table::by_flag("max-visits").filter(|visits| !typed.has(visits)) else { return Ok(false) };
     if typed.meaning()?.analysis.max_time == 0.0 {
@@ -181,7 +182,7 @@ fn limit_by_time_alone(typed: &mut Typed) -> Result<bool, String> {
     set.map(|_| true).map_err(|error| error.to_string())
 }
 
-/// How long a position is searched, in words.
+/// The limits of the search of one position, for the user.
 fn limits(analysis: &Analysis, by_time_alone: bool) -> String {
     let (visits, seconds) = (format!("{} visits", analysis.max_visits), format!("{} s", analysis.max_time));
     match (analysis.max_time > 0.0, by_time_alone) {
@@ -191,7 +192,7 @@ fn limits(analysis: &Analysis, by_time_alone: bool) -> String {
     }
 }
 
-/// What has been done.
+/// The numbers of games, positions and skipped games so far.
 struct Count {
     since: Instant,
     games: usize,
@@ -205,7 +206,7 @@ impl Count {
     }
 }
 
-/// A report in the making.
+/// The state of a report that is being made.
 struct Work {
     reader: Reader<Box<dyn BufRead>>,
     size: Option<u64>,
@@ -216,7 +217,8 @@ struct Work {
 }
 
 impl Work {
-    /// What can't be read any more ends the games like their end, and is an error once those before it are done.
+    /// Reads, analyses and writes all games. An error of the input ends the games, and is returned after those before
+    /// it have been written.
     fn run(&mut self) -> Result<(), String> {
         let mut end = None;
         loop {
@@ -279,7 +281,7 @@ impl Work {
         aside(&format!("oncilla: {text}"));
     }
 
-    /// A bar by the bytes of the file, where that has an end, and how much is done.
+    /// The line of the progress display: a bar by the bytes of the input, if its size is known, and the counts.
     fn state(&self) -> String {
         let Count { since, games, positions, .. } = self.count;
         let (under_way, bytes) = self.desk.under_way();
@@ -295,7 +297,7 @@ impl Work {
     }
 }
 
-/// Hours, minutes, seconds.
+/// A time in hours, minutes and seconds.
 fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

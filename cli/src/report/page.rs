@@ -1,7 +1,8 @@
-//! A single HTML page with all games, their data and what draws them: nothing is loaded from elsewhere.
+//! Writes an HTML page with all games, which needs no other files: it contains the data, the style sheet and the
+//! script.
 //!
-//! The games' data are JSON in the page, one element each, written as the games come; the page's script draws a game
-//! when it is opened. So a file with thousands of games needs memory for one of them here.
+//! Each game's data are a JSON element, which is written when the game has been analysed; the page's script draws a
+//! game when it is opened. So the program keeps the data of only one game in memory, even for thousands of games.
 
 use std::io::{self, Write};
 
@@ -14,18 +15,18 @@ use super::pgn::Game;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Numbers of the moves left and the like are shown so.
+/// Numbers are rounded to four decimals.
 const DIGITS: f64 = 1e4;
 
-/// What the page says of the whole.
+/// The heading of the page.
 pub struct Heading {
     /// The file's name.
     pub title: String,
-    /// What evaluated it, and how.
+    /// The engine and its limits.
     pub engine: String,
 }
 
-/// Writes the page's beginning.
+/// Writes the start of the page.
 ///
 /// # Errors
 /// The errors of the output.
@@ -63,12 +64,12 @@ pub fn game(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io::
         "white": summary(&judgement.summary(Color::White)),
         "black": summary(&judgement.summary(Color::Black)),
     });
-    // Nothing in it can end the element.
+    // A `<` in the data could end the element.
     let text = data.to_string().replace('<', "\\u003c");
     writeln!(output, "<script type=\"application/json\" class=\"game\">{text}</script>")
 }
 
-/// Writes the page's end; `skipped` are lines about games that could not be read.
+/// Writes the end of the page; `skipped` are lines about games that could not be read.
 ///
 /// # Errors
 /// The errors of the output.
@@ -146,7 +147,7 @@ mod tests {
                 assert!(!text.contains(word), "{word}");
             }
         }
-        // The one address is a name: SVG's.
+        // The only URL is the name of SVG's namespace.
         assert_eq!(SCRIPT.matches("http").count(), SCRIPT.matches("http://www.w3.org/2000/svg").count());
         assert!(!STYLE.contains("http"));
     }

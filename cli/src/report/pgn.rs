@@ -1,10 +1,10 @@
-//! Games in PGN, one after the other, from a file of any size.
+//! Reads games in PGN, one after the other, from a file of any size.
 //!
-//! What people's files hold is read: comments of both kinds, variations, NAGs and their old signs, escape lines, text
-//! in UTF-8 or Latin-1, games without tags or without a result, `SetUp` and `FEN`, Chess960. What is said behind a
-//! result belongs to its game. What adds nothing to the moves and can't be read (a tag pair, a NAG) is skipped. A game
-//! that can't be read is passed over, and why is said; the next one begins behind the next result, or with a tag
-//! section.
+//! Files as people have them are accepted: with comments of both kinds, variations, NAGs and the signs before them
+//! (`!?`), escaped lines, text in UTF-8 or Latin-1, games without tags or without a result, `SetUp` and `FEN`,
+//! Chess960. Comments behind a result belong to its game. A tag pair or NAG that can't be read is skipped if the moves
+//! do not depend on it. A game that can't be read is skipped with a reason; the next game begins behind the next
+//! result, or with a tag section.
 
 use std::cell::Cell;
 use std::io::{self, BufRead};
@@ -14,14 +14,14 @@ use oncilla_chess::{History, Move};
 use crate::line;
 use crate::san;
 
-/// Longest line, in bytes. No program writes a longer one into a game.
+/// The longest line, in bytes. No program writes a longer one.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Longest game, in bytes.
+/// The longest game, in bytes.
 const LONGEST_GAME: usize = 8 << 20;
 
-/// The most plies of a game: with seventy-five moves between two captures or moves of pawns there are less than 18,000.
-/// The answers to all its positions are in memory at the same time.
+/// The largest number of plies of a game. With at most 75 moves between two captures or pawn moves, a game has less
+/// than 18,000 plies. The answers to all its positions are in memory at the same time.
 const MOST_PLIES: usize = 20_000;
 
 /// A game.
@@ -31,13 +31,13 @@ pub struct Game {
     pub number: usize,
     /// The game's tags, in their order.
     pub tags: Vec<(String, String)>,
-    /// Before the first move.
+    /// The comments before the first move.
     pub comments: Vec<String>,
     /// The main line.
     pub moves: Vec<Played>,
-    /// `1-0`, `0-1`, `1/2-1/2` or `*`: the one after the moves, otherwise that of the tag.
+    /// `1-0`, `0-1`, `1/2-1/2` or `*`: the result after the moves, or else that of the tag.
     pub result: String,
-    /// Whether it is played by the rules of Chess960.
+    /// Whether the game is Chess960.
     pub chess960: bool,
 }
 
@@ -47,22 +47,22 @@ impl Game {
         self.tags.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The position that it begins with, if that is another one than usual.
+    /// The FEN of the start position, if the game has one.
     pub fn fen(&self) -> Option<&str> {
         self.tag("FEN").filter(|fen| !fen.trim().is_empty())
     }
 
-    /// The position that it begins with.
+    /// The start position.
     pub fn start(&self) -> History {
-        // It was read once already.
+        // The FEN has been parsed before.
         self.fen().and_then(|fen| History::from_fen(fen).ok()).unwrap_or_else(History::startpos)
     }
 }
 
-/// A move of the main line, and what stands behind it.
+/// A move of the main line, and what follows it.
 #[derive(Clone, Debug)]
 pub struct Played {
-    /// Castling is king takes rook.
+    /// The move; castling is king takes rook.
     pub mv: Move,
     /// Numeric annotation glyphs.
     pub nags: Vec<u8>,
@@ -72,26 +72,26 @@ pub struct Played {
     pub variations: Vec<String>,
 }
 
-/// A game that was passed over.
+/// A game that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The game's number in the file, from 1.
     pub number: usize,
-    /// The line of the file that it begins in, from 1.
+    /// The line of the file in which the game begins, from 1.
     pub line: usize,
-    /// What was expected, and what stood there.
+    /// What was expected, and what was found.
     pub reason: String,
 }
 
 /// Reads one game after the other.
 pub struct Reader<R> {
     input: R,
-    /// Lines read.
+    /// The number of lines read.
     line: usize,
-    /// Bytes read.
+    /// The number of bytes read.
     bytes: u64,
     games: usize,
-    /// The beginning of the next game, read too early.
+    /// The rest of the last game's last line.
     pending: Option<Line>,
 }
 
@@ -101,12 +101,12 @@ impl<R: BufRead> Reader<R> {
         Self { input, line: 0, bytes: 0, games: 0, pending: None }
     }
 
-    /// Bytes read so far.
+    /// The number of bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The next game, or why it was passed over; `None` at the end.
+    /// Reads the next game. Returns the game, or why it was skipped; `None` at the end.
     ///
     /// # Errors
     /// The errors of the input.
@@ -138,7 +138,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(raw.play(number).map_err(|reason| Skipped { number, line: begins_in, reason })))
     }
 
-    /// What is left of a line, or the next one. One that is too long becomes one that no game has.
+    /// The rest of the last game's last line, or the next line. A line that is too long is replaced by [`TOO_LONG`].
     fn next_line(&mut self) -> io::Result<Option<Line>> {
         if let Some(line) = self.pending.take() {
             return Ok(Some(line));
@@ -150,11 +150,11 @@ impl<R: BufRead> Reader<R> {
         while bytes.last().is_some_and(u8::is_ascii_control) {
             bytes.pop();
         }
-        // Files that were joined have one in the middle.
+        // Files that are joined from several have a mark in the middle.
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        // PGN is Latin-1 by its standard.
+        // The PGN standard prescribes Latin-1.
         let latin_1 = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect();
         let mut text = String::from_utf8(bytes).unwrap_or_else(|error| latin_1(error.as_bytes()));
         text.truncate(text.trim_end().len());
@@ -162,14 +162,14 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// A line without its end and the spaces before that. Thousands of games, and of tags that are none, may share one:
-/// what was read of it is not copied, nor looked through again.
+/// A line without its end and the spaces before that. A line may contain thousands of games or of unreadable tags, so
+/// the text that has been read is neither copied nor scanned again.
 struct Line {
     text: String,
-    /// Where the rest of the line begins.
+    /// The start of the rest.
     at: usize,
-    /// A value in quotes was found to have no end. Then none behind it has one either: where they begin the first has
-    /// been looked through in the same steps.
+    /// Whether a quoted value was found to have no end. Then no later value of the line has an end either, because the
+    /// scan of the first value has also passed all starts of later ones.
     has_no_end: Cell<bool>,
 }
 
@@ -178,18 +178,18 @@ impl Line {
         Self { text: text.into(), at: 0, has_no_end: Cell::new(false) }
     }
 
-    /// The rest of the line.
+    /// The part of the line that has not been read.
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }
 
-    /// What follows the first bytes of what is left; `None` if that is nothing.
+    /// The line without the first bytes of its rest; `None` if only spaces follow.
     fn behind(self, bytes: usize) -> Option<Self> {
         let at = self.at + bytes;
         Some(Self { at, ..self }).filter(|line| !line.rest().trim_start().is_empty())
     }
 
-    /// The tag `[Name "value"]` that a text at the end of this line begins with, and what follows it.
+    /// Reads the tag `[Name "value"]` at the start of a text at this line's end. Returns the tag and what follows.
     fn tag<'l>(&self, text: &'l str) -> Option<((String, String), &'l str)> {
         let (name, behind) = named(text).filter(|_| !self.has_no_end.get())?;
         let found = value(behind);
@@ -201,29 +201,29 @@ impl Line {
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Stands for a line that was not kept. A NUL is in no PGN.
+/// Replaces a line that is too long. PGN does not contain NUL.
 const TOO_LONG: &str = "\0";
 
-/// How much of a line was of the game.
+/// How much of a line belongs to the game.
 enum Taken {
     All,
-    /// What follows is of the next one.
+    /// The part before this byte; the next game begins here.
     Upto(usize),
 }
 
-/// A game before its moves are known to be any.
+/// A game before its moves are played.
 #[derive(Default)]
 struct Raw {
     tags: Vec<(String, String)>,
     items: Vec<Item>,
-    /// Of them, comments before the first tag.
+    /// The number of items before the first tag, all of which are comments.
     leading: usize,
-    /// How many of them are moves, with the first that is too many.
+    /// The number of moves; at most one more than allowed.
     plies: usize,
     result: Option<String>,
-    /// A comment that has begun.
+    /// A comment whose end has not been read.
     comment: Option<String>,
-    /// Variations that have begun: the text, how many are open, and whether a comment in them is.
+    /// A variation whose end has not been read: its text, its nesting, and whether a comment in it is open.
     variation: Option<(String, usize, bool)>,
     bytes: usize,
     fault: Option<String>,
@@ -238,7 +238,7 @@ enum Item {
 
 const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
 
-/// The result that a text is, with any dash and in the short forms of a draw.
+/// Parses a result, with any kind of dash, and with the short forms of a draw.
 fn result(text: &str) -> Option<&'static str> {
     let plain = text
         .replace(['\u{2014}', '\u{2013}', '\u{2012}', '\u{2011}', '\u{2010}', '\u{2212}'], "-")
@@ -248,18 +248,18 @@ fn result(text: &str) -> Option<&'static str> {
 }
 
 impl Raw {
-    /// There was nothing yet but comments, with which a file may begin: they belong to the game that follows.
+    /// Whether only comments have been read, which a file may begin with: they belong to the game that follows.
     fn is_empty(&self) -> bool {
         let are_comments = self.items.iter().all(|item| matches!(item, Item::Comment(_)));
         self.tags.is_empty() && are_comments && !self.is_under_way()
     }
 
-    /// There was something behind the tags.
+    /// Whether anything has been read behind the tags.
     fn has_begun(&self) -> bool {
         self.items.len() > self.leading || self.is_under_way()
     }
 
-    /// Something is open, or has come to an end.
+    /// Whether a comment or variation is open, or the game has an error or a result.
     fn is_under_way(&self) -> bool {
         self.comment.is_some() || self.variation.is_some() || self.fault.is_some() || self.result.is_some()
     }
@@ -282,7 +282,7 @@ impl Raw {
             self.fail("more than 8 MiB");
             self.items.clear();
             self.plies = 0;
-            // One whose end never comes has the rest of the file in it.
+            // An open comment or variation without an end would collect the rest of the file.
             self.comment.iter_mut().for_each(String::clear);
             self.variation.iter_mut().for_each(|(text, ..)| text.clear());
         }
@@ -295,8 +295,8 @@ impl Raw {
             return Taken::Upto(0);
         }
         if !is_inside && text.trim_start().starts_with('[') {
-            // What is no tag does not part a game in two, unless it was to be one without which the moves mean
-            // something else.
+            // An unreadable tag does not begin another game, unless it is one of those that change the meaning of the
+            // moves.
             let text = text.trim_start();
             let is_next = self.result.is_some() || line.tag(text).is_some() || is_needed(text);
             if self.is_empty() {
@@ -310,7 +310,7 @@ impl Raw {
         self.movetext(text)
     }
 
-    /// Tags, and whatever stands behind them on their line.
+    /// Reads a line of tags, and any moves behind them.
     fn tag_section(&mut self, line: &Line) -> Taken {
         let mut rest = line.rest().trim_start();
         while rest.starts_with('[') {
@@ -329,8 +329,8 @@ impl Raw {
         }
     }
 
-    /// Passes by what is no tag: what follows it on its line. Without those that say what is played the moves would
-    /// mean something else.
+    /// Skips an unreadable tag and returns what follows it. It is an error if the meaning of the moves depends on the
+    /// tag.
     fn unreadable_tag<'l>(&mut self, text: &'l str) -> &'l str {
         if is_needed(text) {
             self.fail(format!("expected a tag [Name \"value\"], got {}", crate::text::quoted(text)));
@@ -338,7 +338,7 @@ impl Raw {
         &text[until(text, ']').1..]
     }
 
-    /// Nothing more comes.
+    /// Ends the game: no more lines follow.
     fn end(&mut self) {
         if let Some(comment) = self.comment.take() {
             match self.result {
@@ -375,11 +375,11 @@ impl Raw {
                     1
                 }
                 ';' => {
-                    // A comment in braces can't hold one.
+                    // A comment in braces can't contain a brace.
                     self.push(Item::Comment(rest[1..].replace('}', ")").trim().to_string()));
                     rest.len()
                 }
-                // What else stands behind a result is of the next game.
+                // Anything else behind a result belongs to the next game.
                 _ if self.result.is_some() && !(first.is_whitespace() || first == '$') => return Taken::Upto(at),
                 '(' => {
                     self.variation = Some((String::new(), 1, false));
@@ -423,7 +423,7 @@ impl Raw {
         }
     }
 
-    /// Reads on in a variation: as much of `rest` as was used.
+    /// Continues an open variation. Returns the number of bytes that were read.
     fn in_variation(&mut self, rest: &str) -> usize {
         let Some((text, depth, in_comment)) = &mut self.variation else { return 0 };
         if *in_comment {
@@ -465,7 +465,7 @@ impl Raw {
         at + 1
     }
 
-    /// Reads the number behind a `$`: its length. One that PGN does not have says nothing.
+    /// Reads the number behind a `$` and returns its length. A number above 255 is ignored.
     fn nag(&mut self, rest: &str) -> usize {
         let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         if let Ok(nag) = rest[..length].parse() {
@@ -474,14 +474,14 @@ impl Raw {
         length
     }
 
-    /// Whether the moves are counted from 1 again: that is another game, where the first has no result.
+    /// Whether a move number 1 begins another game, because this one, which has no result, is past its first move.
     fn is_first_number(&self, text: &str) -> bool {
         let is_first = text.strip_prefix("1.").is_some_and(|behind| !behind.starts_with('.'));
-        // `1. e4 1. ... e5` is one.
+        // `1. e4 1. ... e5` is one game.
         is_first && self.plies > 1
     }
 
-    /// A move, its number, or the result.
+    /// Reads a move, its number, or the result.
     fn symbol(&mut self, text: &str) {
         if let Some(result) = result(text) {
             self.result = Some(result.to_string());
@@ -490,7 +490,7 @@ impl Raw {
         let without_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
         let text = match without_number.starts_with('.') || without_number.is_empty() {
             true => without_number.trim_start_matches('.'),
-            // 0-0
+            // Castling may be written 0-0.
             false => text,
         };
         let bare = text.trim_end_matches(['!', '?']);
@@ -503,7 +503,7 @@ impl Raw {
         }
     }
 
-    /// Plays the moves.
+    /// Plays the moves, and assigns comments, NAGs and variations to them.
     fn play(self, number: usize) -> Result<Game, String> {
         let Self { tags, items, result, fault, .. } = self;
         if let Some(fault) = fault {
@@ -544,19 +544,19 @@ impl Raw {
     }
 }
 
-/// Whether a text that begins with `[` names a tag that says what is played.
+/// Whether a text that begins with `[` names a tag that changes the meaning of the moves.
 fn is_needed(text: &str) -> bool {
     let name = text[1..].trim_start();
     ["FEN", "Variant"].iter().any(|needed| name.starts_with(needed))
 }
 
-/// How long the move, number or result is that a text begins with. Behind a result a tag may stand without a space.
+/// The length of the move, number or result at the start of a text. A tag may follow a result without a space.
 fn symbol_length(text: &str) -> usize {
     let length = text.find(|c: char| c.is_whitespace() || "{}();$<".contains(c)).unwrap_or(text.len());
     text[..length].find('[').filter(|&at| result(&text[..at]).is_some()).unwrap_or(length)
 }
 
-/// The text before `end`, how long it is with that, and whether it was there.
+/// The text before `end`, its length including `end`, and whether `end` was found.
 fn until(text: &str, end: char) -> (&str, usize, bool) {
     match text.find(end) {
         Some(at) => (&text[..at], at + end.len_utf8(), true),
@@ -564,7 +564,7 @@ fn until(text: &str, end: char) -> (&str, usize, bool) {
     }
 }
 
-/// The name of the tag that a text begins with, and what follows the quote behind it.
+/// The name of the tag at the start of a text, and what follows the value's opening quote.
 fn named(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('[')?.trim_start();
     let is_of_name = |c: char| c.is_alphanumeric() || "_+#=:-".contains(c);
@@ -573,14 +573,14 @@ fn named(text: &str) -> Option<(&str, &str)> {
     Some((name, behind)).filter(|_| !name.is_empty())
 }
 
-/// The value that a text begins with, and what follows the quote and the bracket behind it.
+/// The value at the start of a text, and what follows its closing quote and bracket.
 fn value(text: &str) -> Option<(String, &str)> {
     let mut chars = text.chars();
     let mut value = String::new();
     while let Some(c) = chars.next() {
         let rest = chars.as_str();
         match c {
-            // Some programs write quotes within a value as they are, and a backslash at its end.
+            // Some programs do not escape quotes within a value, or a backslash at its end.
             '"' if let Some(behind) = rest.trim_start().strip_prefix(']') => return Some((value, behind)),
             '\\' if rest != "\"]" => value.push(chars.next()?),
             _ => value.push(c),
@@ -589,7 +589,7 @@ fn value(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// By the tag `Variant`.
+/// Whether the tag `Variant` is that of Chess960.
 fn is_chess960(variant: &str) -> Result<bool, String> {
     let name: String = variant.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
     match name.as_str() {
@@ -649,7 +649,7 @@ mod tests {
     }
 
     quickcheck! {
-        /// What a line remembers changes nothing of what is found behind.
+        /// The cached `has_no_end` does not change which tags are found.
         fn behind_a_value_without_an_end_there_is_no_other(choices: Vec<u8>) -> bool {
             let text: String = choices.iter().map(|choice| char::from(b"[[a\"\"\\] "[usize::from(choice % 8)])).collect();
             let line = Line::new(text);
@@ -658,7 +658,7 @@ mod tests {
         }
     }
 
-    /// In steps that grow with the square these would take hours.
+    /// If the time grew with the square of the length, this would take hours.
     #[test]
     fn a_file_of_any_kind_is_read_in_steps_that_grow_with_its_length() {
         let games = read("* ".repeat(LONGEST_LINE / 2).as_bytes());
