@@ -1,4 +1,4 @@
-//! `oncilla analysis`, through the real binary: tests what the protocol promises.
+//! Tests the protocol of `oncilla analysis` through the real binary.
 
 mod common;
 mod driver;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
 
-/// The answers to `input`, whose lines are all there at once.
+/// The answers to `input`, which is sent at once.
 fn answers(args: &[&str], input: &str) -> Vec<Value> {
     let all = [&["analysis", "--backend=random", "--parallel=2"], args].concat();
     let output = run(&all, input);
@@ -77,7 +77,7 @@ fn column(answer: &Value, key: &str) -> Vec<f64> {
     answer["moveInfos"].as_array().unwrap().iter().map(|info| info[key].as_f64().unwrap()).collect()
 }
 
-/// Whether the first move has fewer visits than another one, which something other than visits has put behind it.
+/// Whether the moves are not in the order of their visits, because something else decided the order.
 fn is_overtaken(answer: &Value) -> bool {
     let values = column(answer, "playSelectionValue");
     assert!(values.is_sorted_by(|a, b| a >= b), "{values:?}");
@@ -90,13 +90,13 @@ fn moves_are_in_the_order_of_what_they_are_chosen_by() {
     let query = |moves: &[&str]| json!({ "id": "", "moves": moves, "maxVisits": 300, "overrideSettings": by_bound });
     let game = ["e2e4", "e7e5", "g1f3", "b8c6"];
     assert!((0..=game.len()).any(|turn| is_overtaken(&one(query(&game[..turn])))));
-    // A tree that is full, and restores what it has folded.
+    // A full tree, which expands folded nodes again.
     let full = json!({ "id": "", "moves": ["e2e4"], "maxVisits": 150_000 });
     let all = answers(&["--hash=2", "--parallel=1"], &format!("{full}\n"));
     assert!(is_overtaken(&all[0]));
 }
 
-/// Visits also add up while threads go on searching, and while a full tree folds.
+/// The moves' visits add up to the root's, even while threads search, and while a full tree is folded.
 #[test]
 fn visits_of_moves_add_up_in_every_report() {
     let query = json!({ "id": "", "moves": ["e2e4"], "maxVisits": 150_000, "reportDuringSearchEvery": 0.01 });
@@ -119,7 +119,7 @@ fn every_turn_gets_one_line_and_the_input_may_end_before() {
     assert_eq!(turns, [0, 3, 6]);
     assert_eq!(answers(&[], ""), Vec::<Value>::new());
     assert_eq!(answers(&[], " \r\n\n\t\n"), Vec::<Value>::new());
-    // This has so many visits that it is not answered before the input ends.
+    // This query has so many visits that it is not answered before the input ends.
     let long = json!({ "id": "game", "moves": game, "analyzeTurns": [6, 0, 3, 3], "maxVisits": 100_000_000 });
     assert_eq!(answers(&["--quit-without-waiting"], &long.to_string()).len(), 0);
 }
@@ -144,7 +144,7 @@ fn moves_in_algebraic_notation_are_those_in_uci() {
     assert!(uci["moveInfos"].as_array().unwrap().iter().all(|info| info["move"] != "a6b5" && info["move"] != "f6d5"));
     let pairs: Vec<[&str; 2]> = ["w", "b"].into_iter().cycle().zip(as_people_write).map(<[&str; 2]>::from).collect();
     assert_eq!(query(json!(pairs), rule("b", &["f6d5", "axb5"])), uci);
-    // Two bishops and a knight may go there: the move is that of the bishop on the first rank.
+    // Two bishops and a knight can move to c3; `B1c3` means the bishop on the first rank.
     let bishops = json!({ "id": "", "initialFen": "4k3/8/8/B7/8/8/8/BN2K3 w - - 0 1", "moves": [], "maxVisits": 5,
         "allowMoves": [{ "player": "w", "moves": ["B1c3"], "untilDepth": 1 }] });
     assert_eq!(one(bishops)["moveInfos"][0]["move"], "a1c3");
@@ -248,7 +248,7 @@ fn who_is_to_move_may_be_said_twice_but_not_otherwise() {
     assert_eq!(said, (Some("initialPlayer"), Some("White is to move in the position")));
 }
 
-/// An error says what is wrong, and with which field.
+/// An error names the wrong field and the reason.
 #[test]
 fn bad_fields_are_named() {
     let cases = requests::bad_queries();
@@ -337,15 +337,15 @@ fn terminate_ends_what_waits_and_what_is_searched() {
     assert_eq!((&partial["id"], &partial["isDuringSearch"]), (&json!("A"), &json!(false)));
     assert!(partial["rootInfo"]["visits"].as_u64() > Some(0));
     client.say(&json!({ "id": "all", "action": "terminate_all" }));
-    // B's last turn may have been begun or not.
+    // B's last turn may or may not have been started.
     let rest = client.finish();
     let last: Vec<&Value> = rest.iter().filter(|answer| answer["id"] == "B").collect();
     assert_eq!((last.len(), &last[0]["turnNumber"]), (1, &json!(1)));
     assert_eq!(rest.len(), 2);
 }
 
-/// Many times as much as a pipe holds: a client that writes all of it before it reads does not have to wait, and still
-/// gets all answers.
+/// The input is many times as large as a pipe's buffer. A client that writes all of it before it reads is not blocked,
+/// and gets all answers.
 #[test]
 fn a_client_may_write_everything_before_it_reads() {
     let (process, mut stdin) = spawn(&["analysis", "--backend=constant", "--parallel=2"]);
@@ -361,7 +361,7 @@ fn a_client_may_write_everything_before_it_reads() {
     assert_eq!(stdout(&output).lines().count(), 3002);
 }
 
-/// Nothing reads the output, and the program does not wait for that.
+/// Nothing reads the output, and the program ends anyway.
 #[test]
 fn without_waiting_it_ends_although_nobody_reads() {
     let (mut process, mut stdin) = spawn(&["analysis", "--backend=constant", "--parallel=2", "-quit-without-waiting"]);
@@ -416,7 +416,7 @@ fn perspectives_are_the_same_numbers() {
         let settings = json!({ "reportAnalysisWinratesAs": whose, "ScoreType": unit });
         one(json!({ "id": "a", "moves": ["e2e4"], "maxVisits": 30, "overrideSettings": settings }))
     };
-    // Shares of all points are mirrored between the two sides.
+    // The two sides' win percentages add up to 100%.
     let percent = |whose| ask_in("win_percentage", whose)["rootInfo"]["scoreCp"].as_i64().unwrap();
     assert!((9_999..=10_000).contains(&(percent("WHITE") + percent("BLACK"))), "each is cut off");
     let ask = |whose| ask_in("WDL_mu", whose);
@@ -452,8 +452,8 @@ fn a_mate_has_the_sign_of_whoever_the_numbers_are_for() {
     assert_eq!(["SIDETOMOVE", "BLACK", "WHITE"].map(|whose| mate(white, whose)), [1, -1, 1]);
 }
 
-/// Checks that an edge is worth the mean of what was said of the position behind it and of what the edges there are
-/// worth. Returns the number of edges checked.
+/// Checks that an edge's value is the mean of the child's own evaluation, which is at most 1, and of the values of the
+/// child's edges. Returns the number of edges checked.
 fn check_means(edges: &Value) -> usize {
     let number = |edge: &Value, key: &str| edge[key].as_f64().unwrap();
     let sum = |edge: &Value| number(edge, "edgeVisits") * number(edge, "utility");
@@ -504,7 +504,7 @@ fn moves_are_avoided_to_their_depth() {
     assert!(without["policy"][&best].is_number(), "the policy is the network's");
     assert_eq!(moves_of(&ask("avoidMoves", rule(json!([best]), "B", 1))), moves_of(&plain));
     assert_eq!(moves_of(&ask("allowMoves", rule(json!(["a2a3", "h2h4"]), "W", 1))).len(), 2);
-    // The same below the root.
+    // The replies are checked likewise.
     let replies = |answer: &Value| -> Vec<String> {
         let children = answer["tree"].as_array().unwrap().iter().filter_map(|child| child["children"].as_array());
         children.flatten().map(|reply| reply["move"].as_str().unwrap().to_string()).collect()
@@ -517,8 +517,8 @@ fn moves_are_avoided_to_their_depth() {
     assert_eq!(none["rootInfo"]["wdl"], none["rootInfo"]["rawWdl"]);
 }
 
-/// 1. Bb5 Bb4 2. a3 and 1. Bd3 Bd6 2. Bb5 Bb4 3. a3 lead to one position: behind Black's reply White's rule counts in
-///    the first line only.
+/// The lines 1. Bb5 Bb4 2. a3 and 1. Bd3 Bd6 2. Bb5 Bb4 3. a3 lead to one position, but after Black's reply White's
+/// rule applies only in the first line.
 #[test]
 fn moves_are_avoided_in_a_graph_too() {
     let lists =
@@ -568,7 +568,7 @@ fn settings_of_a_query_are_its_own() {
     ] {
         assert_ne!(ask(fields.clone())["moveInfos"], plain["moveInfos"], "{fields}");
     }
-    // Settings that can't change for one query stay as they are, with a warning.
+    // Settings that can't change for one query keep their values, with a warning.
     let fixed = json!({
         "CPuct": 4, "Hash": 1, "MinibatchSize": 7, "MoveOverheadMs": 99, "NodesAsPlayouts": true, "SearchGraph": "tree",
         "SmartPruningFactor": 2, "SyzygyPath": "x", "Threads": 3, "numAnalysisThreads": 3, "RandomSeed": 0,
@@ -593,7 +593,7 @@ fn settings_of_a_query_are_its_own() {
     assert_eq!(lengths.max(), Some(2), "a move, and so many behind it");
 }
 
-/// A setting that counts only together with another option gives a warning if that one is not set.
+/// A setting that has an effect only together with another option causes a warning only if that option is not set.
 #[test]
 fn settings_that_count_together_are_not_warned_of() {
     let pairs = [
@@ -622,8 +622,8 @@ fn settings_that_count_together_are_not_warned_of() {
     assert_eq!(alone[0]["warning"], "Can not be set for one query: CPuctAtRoot");
 }
 
-/// As letters may be large or small, one option can be named many times. Each name is looked at, and the time for that
-/// must grow only with their number: growing with its square, it would take minutes.
+/// Upper and lower case are the same in an option's name, so one option can be set many times. The time must grow only
+/// with the number of names; if it grew with its square, this would take minutes.
 #[test]
 fn an_option_in_many_spellings_is_read_at_once() {
     let spelled = |number: usize| -> String {
@@ -648,7 +648,7 @@ fn the_end_of_a_game_is_analysed() {
     assert_eq!(mates["moveInfos"][0]["lcb"], 1.0);
 }
 
-/// The search takes the prior from a move that certainly loses: the answer says what the prior was.
+/// The search takes away the prior of a move that is proven to lose, but the answer still has it.
 #[test]
 fn a_move_that_loses_keeps_its_prior() {
     let fen = "6k1/5ppp/8/8/8/8/r4PPP/4R1K1 b - - 0 1";
@@ -715,7 +715,7 @@ fn katagos_arguments_are_understood() {
     assert_eq!(ask(&["analysis", "--config", &config, "--max-visits=6"]), Some(6));
     let _ = std::fs::remove_file(&file);
     let overriding = |with: &str| run(&["analysis", "--backend=random", "-override-config", with], "");
-    // KataGo has names that mean nothing here: as in its files, they are reported and passed over.
+    // KataGo's names that mean nothing here are reported and ignored, as in its files.
     let passed = overriding("nonsense=1,maxVisits=4");
     assert!(passed.status.success(), "{}", stderr(&passed));
     assert!(stderr(&passed).contains("--override-config: not used: nonsense\n"), "{}", stderr(&passed));
@@ -729,7 +729,7 @@ fn katagos_arguments_are_understood() {
 #[test]
 fn the_example_configuration_is_used_wholly() {
     let text = include_str!("../../fixtures/analysis/analysis_example.cfg");
-    // The file as it is, and with all that it offers except a log.
+    // The file unchanged, and with all settings that it has commented out, except a log.
     let offers = |line: &str| {
         let is_name = |name: &str| name != "logFile" && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         let setting =
@@ -760,8 +760,8 @@ fn bounds_are_as_wide_as_asked_for() {
     let (same, five) = bound(json!({ "LcbStdevs": 5 }));
     assert_eq!(utility, same);
     assert!((five / one - 5.0).abs() < 1e-3, "{one} and {five}");
-    // If a won game is worth twice as much, and exploration and reductions are, too, it is the same search in other
-    // units.
+    // If the win is worth twice as much, and exploration and FPU reductions are doubled too, it is the same search in
+    // other units.
     let double = json!({ "winLossUtilityFactor": 2, "cpuctExploration": 3.49, "cpuctExplorationLog": 7.788, "fpuReductionMax": 0.66 });
     let (twice, wide) = bound(double);
     assert!((twice / utility - 2.0).abs() < 1e-3 && (wide / one - 2.0).abs() < 1e-3, "{twice} and {wide}");
@@ -785,7 +785,7 @@ fn whose_view_may_stand_in_the_configuration() {
     let _ = std::fs::remove_file(&file);
 }
 
-/// With a network that says how wrong its values may be.
+/// The network has an output for the error of its value.
 #[test]
 fn the_error_that_a_network_expects_is_told() {
     let net = concat!(
@@ -794,14 +794,14 @@ fn the_error_that_a_network_expects_is_told() {
     );
     let evaluated = run(&["eval", "--backend=host", "--weights", net], "{\"fen\":\"startpos\"}\n");
     let squared = serde_json::from_str::<Value>(&stdout(&evaluated)).unwrap()["e"].as_f64().unwrap();
-    // The second time, the position is in the cache, which does not keep the error.
+    // The second time, the position is in the cache, which does not have the error.
     let queries = "{\"id\":\"a\",\"moves\":[],\"maxVisits\":2}\n".repeat(2);
     let output = run(&["analysis", "--backend=host", "--parallel=1", "-model", net], &queries);
     let told: Vec<f64> = (stdout(&output).lines())
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["rootInfo"]["rawStWrError"].as_f64().unwrap())
         .collect();
     assert_eq!(told.len(), 2, "{}", stderr(&output));
-    // A win rate has half the range of W − L, to which the network's error belongs.
+    // The network's error is that of W − L, whose range is twice that of a win rate.
     assert!(told.iter().all(|error| (error - squared.sqrt() / 2.0).abs() < 1e-5), "{told:?}, {squared}");
     let plain = run(&["analysis", "--backend=random"], "{\"id\":\"a\",\"moves\":[]}\n");
     assert!(!stdout(&plain).contains("rawStWrError"));
@@ -831,8 +831,8 @@ fn a_whole_game_is_the_same_in_any_company() {
     }
 }
 
-/// With one thread for each position, and nothing that ends a search early, the final line of a turn is what a search
-/// alone finds.
+/// With one thread per position, and without early stopping, the final answer for a turn is the result of a UCI search
+/// of that position.
 #[test]
 fn a_turn_is_searched_as_uci_would_search_it() {
     let games = [
@@ -854,7 +854,7 @@ fn a_turn_is_searched_as_uci_would_search_it() {
     assert!(output.status.success(), "{}", stderr(&output));
     let all: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(all.len(), 11 + 7 + 5);
-    // The statistics write castling as king takes rook, whatever the rules.
+    // The move statistics write castling as king takes rook, whatever the rules.
     let mut uci = Engine::with(&[&same[..], &["--verbose-move-stats", "--chess960"]].concat());
     for answer in &all {
         let moves = games[answer["id"].as_str().unwrap().parse::<usize>().unwrap()];
@@ -901,7 +901,7 @@ fn thousands_wait_in_little_memory() {
     assert_eq!(all.iter().filter(|answer| answer["error"].is_string()).count(), 500);
 }
 
-/// The visits of root moves, by the moves' names.
+/// The visits of the root's moves.
 fn visits_of(answer: &Value) -> HashMap<String, u64> {
     let infos = answer["moveInfos"].as_array().unwrap().iter();
     infos.map(|info| (info["move"].as_str().unwrap().to_string(), info["edgeVisits"].as_u64().unwrap())).collect()
@@ -918,7 +918,7 @@ fn a_session_goes_on_where_it_was() {
     };
     let first = ask(json!({ "maxVisits": 300 }));
     let (before, best) = (visits_of(&first), moves_of(&first)[0].to_string());
-    // More visits for one move, and for no other.
+    // More visits for one move only.
     let seldom = moves_of(&first).last().unwrap().to_string();
     let only = json!([{ "player": "W", "moves": [seldom], "untilDepth": 1 }]);
     let steered = ask(json!({ "maxVisits": 400, "allowMoves": only, "includeTree": true }));
@@ -930,17 +930,17 @@ fn a_session_goes_on_where_it_was() {
     for (mv, visits) in &before {
         assert_eq!(all[mv] - visits, if *mv == seldom { 100 } else { 0 }, "{mv}");
     }
-    // The next turn of the game begins with what is known of it.
+    // The next turn's search starts with the subtree of the move.
     let next = ask(json!({ "moves": [best], "maxVisits": 1 }));
     assert_eq!(next["rootInfo"]["visits"], before[&best]);
-    // `maxPlayouts` counts playouts beyond the visits that are there.
+    // `maxPlayouts` counts only new playouts, not the visits that the tree already has.
     let playouts = json!({ "moves": [best], "maxVisits": 100_000, "overrideSettings": { "maxPlayouts": 11 } });
     assert_eq!(ask(playouts)["rootInfo"]["visits"], before[&best] + 11);
-    // Priors with noise are of no use for a search without noise, nor the reverse.
+    // A tree whose priors have noise is not used for a search without noise, nor the reverse.
     let noisy = json!({ "maxVisits": 20, "overrideSettings": { "DirichletNoiseEpsilon": 0.5 } });
     assert_eq!(ask(noisy)["rootInfo"]["visits"], 20);
     assert_eq!(ask(json!({ "maxVisits": 10 }))["rootInfo"]["visits"], 10);
-    // Another game, and rules that hold below the root, begin anew.
+    // Another game, or rules that hold below the root, start a new tree.
     assert_eq!(ask(json!({ "moves": ["a2a3"], "maxVisits": 1 }))["rootInfo"]["visits"], 1);
     let deep = json!([{ "player": "B", "moves": ["e7e5"], "untilDepth": 2 }]);
     assert_eq!(ask(json!({ "maxVisits": 50, "avoidMoves": deep }))["rootInfo"]["visits"], 50);
@@ -950,7 +950,7 @@ fn a_session_goes_on_where_it_was() {
     assert_eq!((&closed["sessions"][0]["lastId"], &closed["sessions"][0]["visits"]), (&json!("q"), &json!(2)));
     client.say(&json!({ "id": "a", "action": "session" }));
     assert_eq!(client.next()["sessions"], json!([]));
-    // A session that is being searched is forgotten once the search has ended.
+    // A session that is being searched is discarded after the search has ended.
     client.say(
         &json!({ "id": "e", "session": "e", "moves": [], "maxVisits": ENDLESS, "firstReportDuringSearchAfter": 0.001 }),
     );
@@ -969,7 +969,7 @@ fn a_session_goes_on_where_it_was() {
     assert!(client.finish().is_empty());
 }
 
-/// The number of trees: each is owned by a thread of this name.
+/// The number of trees, each of which is owned by a thread of this name.
 #[cfg(target_os = "linux")]
 fn trees(client: &Analysis) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", client.0.id())).unwrap();
@@ -977,7 +977,7 @@ fn trees(client: &Analysis) -> usize {
     names.filter(|name| name.trim() == "search").count()
 }
 
-/// A worker for queries without a session has no second tree while it searches a session's.
+/// A worker for queries without a session has no tree of its own while it searches a session's tree.
 #[test]
 #[cfg(target_os = "linux")]
 fn there_are_no_more_trees_than_share_the_memory() {
@@ -1015,7 +1015,7 @@ fn queries_of_a_session_wait_for_each_other() {
     }
 }
 
-/// A client in Python that was written from the protocol alone; its source says what it checks.
+/// Runs a Python client that was written only from the protocol; its source says what it checks.
 #[test]
 fn a_client_analyses_a_whole_game() {
     if std::process::Command::new("python3").arg("--version").output().is_err() {

@@ -1,5 +1,5 @@
-//! `oncilla analysis` with networks of Go, through the real binary: tests what the protocol promises, with a small
-//! network that is always at hand, and compares with recorded conversations with KataGo if they are at hand.
+//! Tests the protocol of `oncilla analysis` with Go networks through the real binary: with a small network from the
+//! repository, and against recorded KataGo sessions if they are at hand.
 
 mod common;
 mod driver;
@@ -26,7 +26,7 @@ fn words_of(network: &str, args: &[&str]) -> Vec<String> {
     own.into_iter().chain(args.iter().map(|arg| arg.to_string())).collect()
 }
 
-/// What the program answers to the lines of `input`.
+/// The program's answers to the lines of `input`.
 fn heard(words: &[String], input: &str) -> Vec<Value> {
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -50,7 +50,7 @@ fn query(fields: Value) -> Value {
     query
 }
 
-/// The only answer to a query with `fields`.
+/// The only answer to a query that has `fields` added.
 fn one(fields: Value) -> Value {
     let all = answers(&[], &[query(fields)]);
     assert_eq!(all.len(), 1, "{all:#?}");
@@ -94,13 +94,13 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
 }
 
-/// The point of a vertex as column, and row from the top; `None` for a pass.
+/// The column and row of a vertex, from the left and from the top; `None` for a pass.
 fn point(vertex: &str, rows: usize) -> Option<(usize, usize)> {
     let column = "ABCDEFGHJKLMNOPQRST".find(vertex.chars().next()?)?;
     Some((column, rows - vertex[1..].parse::<usize>().ok()?))
 }
 
-/// Checks what must hold for every answer.
+/// Checks properties that every answer must have.
 fn check(answer: &Value) {
     let root = &answer["rootInfo"];
     let own = infos(answer).iter().filter(|info| info["isSymmetryOf"].is_null());
@@ -267,8 +267,8 @@ fn boards_and_rules_of_all_kinds_are_searched() {
     }
 }
 
-/// Under superko, the legal moves depend on how a position came about: where lines come together, the search goes on
-/// with the moves that they have in common.
+/// Under superko, the legal moves depend on a position's history. If lines transpose, the search continues with the
+/// moves that are legal in all of them.
 #[test]
 fn superko_on_the_smallest_boards_ends() {
     for rules in ["tromp-taylor", "aga", "goe", "chinese"] {
@@ -329,7 +329,7 @@ fn moves_are_left_out_to_their_depth() {
         let replies = info["pv"].as_array().unwrap().iter().skip(1).step_by(2);
         assert!(replies.into_iter().all(|mv| mv == "D3" || mv == "E3"), "{info}");
     }
-    // Nothing is left to search: what remains is the network's word.
+    // There is no move to search, so the network's evaluation remains.
     let none = &all[4];
     assert_eq!(infos(none).len(), 0);
     assert!((number(&none["rootInfo"], "winrate") - number(&none["rootInfo"], "rawWinrate")).abs() < 1e-6);
@@ -370,7 +370,7 @@ fn perspectives_are_the_same_numbers() {
     let both = numbers(&all[0]["ownership"]).into_iter().zip(numbers(&all[1]["ownership"]));
     assert!(both.into_iter().all(|(own, other)| (own + other).abs() < 1e-5));
     assert_eq!((&all[0]["ownershipStdev"], &all[0]["policy"]), (&all[1]["ownershipStdev"], &all[1]["policy"]));
-    // The bound is below what the mover expects, whoever looks at it.
+    // The bound is below the mean for the player to move, so it is above it from the other player's view.
     for info in infos(&all[0]) {
         assert!(number(info, "lcb") > number(info, "winrate") && number(info, "utilityLcb") > number(info, "utility"));
     }
@@ -379,7 +379,7 @@ fn perspectives_are_the_same_numbers() {
     }
 }
 
-/// Rounding does not make any visit weigh more.
+/// Rounding errors must not change the weight of a visit.
 #[test]
 fn where_nothing_is_pruned_weights_are_visits() {
     let settings = json!({ "useNoisePruning": false, "useLcbForSelection": false });
@@ -394,8 +394,8 @@ fn where_nothing_is_pruned_weights_are_visits() {
     }
 }
 
-/// On an empty board seven of eight moves are images of another one: what is said of them is what is said of that one,
-/// turned.
+/// On an empty board most moves are symmetric to another one that was searched: their numbers are the same, and their
+/// lines and ownership are turned or mirrored.
 #[test]
 fn images_say_what_their_original_says() {
     for (x, y) in [(9_usize, 9_usize), (7, 5)] {
@@ -413,7 +413,7 @@ fn images_say_what_their_original_says() {
                     _ => assert_eq!(value, &image[key], "{key}"),
                 }
             }
-            // Distances from the centre are the same, and one symmetry turns the whole line and the board.
+            // One symmetry maps the whole line and the ownership.
             let [own, turned] = [of, image].map(|info| {
                 let pv = info["pv"].as_array().unwrap().iter();
                 pv.map(|mv| point(mv.as_str().unwrap(), y)).collect::<Vec<_>>()
@@ -461,7 +461,7 @@ fn settings_of_a_query_are_its_own() {
         assert_ne!(told(0), told(at), "{at}");
     }
     assert!(number(&all[7]["rootInfo"], "visits") <= 21.0);
-    // With the mean over all symmetries, an empty board is the same from all sides.
+    // With the mean over all symmetries, the policy of an empty board is symmetric.
     let empty =
         one(json!({ "overrideSettings": { "rootNumSymmetriesToSample": 8 }, "includePolicy": true, "maxVisits": 1 }));
     let policy = numbers(&empty["policy"]);
@@ -473,7 +473,7 @@ fn settings_of_a_query_are_its_own() {
     }
 }
 
-/// The advantage of one side is the disadvantage of the other: behind a move the network is told the opposite.
+/// The advantage of one side is the disadvantage of the other, so after a move the network gets the negative value.
 #[test]
 fn an_advantage_in_playouts_belongs_to_one_side() {
     let of = |moves: Value, advantage: f64, visits: u32| {
@@ -560,8 +560,8 @@ fn warnings_go_on_and_errors_do_not() {
     assert_eq!(silent.len(), 1);
 }
 
-/// Names that the search uses are not reported as unused; names of nothing are, and those that only KataGo's search
-/// has.
+/// Settings that the search uses are not reported as unused; unknown names are reported, and so are settings that only
+/// KataGo's search has.
 #[test]
 fn names_that_are_not_used_are_told() {
     let settings =
@@ -578,7 +578,7 @@ fn names_that_are_not_used_are_told() {
     assert!(said.contains(": not used: futileVisitsThreshold, nonsense\n"), "{said}");
 }
 
-/// The values in the file are also compared with the table of parameters.
+/// Also compares the values in the file with the table of parameters.
 #[test]
 fn the_example_configuration_is_used_wholly_and_changes_nothing() {
     let asked = lines(&[query(json!({ "maxVisits": 100, "includeOwnership": true, "includePolicy": true }))]);
@@ -616,8 +616,8 @@ fn actions_answer_with_themselves() {
     assert!(all[5]["error"].as_str().unwrap().contains("'terminate_all'"));
 }
 
-/// The program or a query says whose play is to be imitated, and answers for each are kept apart: although there is one
-/// cache for all, a query is answered as it would be alone.
+/// The profile is set for the program or by a query, and evaluations for each profile are separate: although there is
+/// one cache for all, a query gets the same answer as without a cache.
 #[test]
 fn a_network_for_human_play_imitates_who_is_asked_for() {
     let fields = |profile: &str| {
@@ -635,7 +635,7 @@ fn a_network_for_human_play_imitates_who_is_asked_for() {
         assert_eq!(&alone[0], one, "{}", names[at]);
         assert!(all[..at].iter().all(|other| other["policy"] != one["policy"]), "{}", names[at]);
     }
-    // The program says it, and it holds unless a query says another one.
+    // The program's profile is used unless a query has another one.
     let silent = query(json!({ "moves": [["B", "C3"], ["W", "G7"]], "includePolicy": true }));
     let config = ["-override-config", "humanSLProfile=preaz_9d"];
     let said = heard(&human(&config), &lines(&[silent, fields("proyear_1850")]));
@@ -658,7 +658,7 @@ fn whose_play_is_wanted_is_named_as_katago_names_it() {
     assert_eq!(ask(&words(15, &[]), json!({ "humanSLProfile": "rank_10d" })), unknown);
     let unused = "Could not set settings: humanSLProfile is specified as config param but the network does not use it";
     assert_eq!(ask(&words(15, &[]), json!({ "humanSLProfile": "rank_1d" })), unused);
-    // At the start, the program itself ends with an error.
+    // If the program's own profile is wrong, it ends with an error at the start.
     for (words, said) in [
         (human(&["-override-config", "humanSLProfile=9p"]), "Unknown human SL network profile: 9p"),
         (words(15, &["-override-config", "humanSLProfile=rank_1d"]), "humanSLProfile is specified as config param"),
@@ -737,7 +737,7 @@ fn reports_come_until_the_end() {
     let rest = client.finish();
     let finals = rest.iter().filter(|answer| answer["isDuringSearch"] == false).count();
     assert_eq!((finals, &rest.last().unwrap()["isDuringSearch"]), (1, &json!(false)));
-    // A time limit of the query's own ends a search, too.
+    // A query's own time limit ends its search too.
     let timed = one(json!({ "maxVisits": ENDLESS, "overrideSettings": { "maxTime": 0.05 } }));
     check(&timed);
 }
@@ -783,7 +783,7 @@ fn the_input_may_end_before_the_answers() {
     assert_eq!(stdout(&output).lines().count(), 200);
 }
 
-/// What the program writes beside the answers, to standard error.
+/// The program's output on standard error.
 fn said(args: &[&str], queries: &[Value]) -> String {
     let words = words(8, args);
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), &lines(queries));
@@ -796,7 +796,7 @@ fn what_runs_a_size_is_made_once() {
     let board = |side: usize| query(json!({ "boardXSize": side, "boardYSize": side, "maxVisits": 300 }));
     let queries: Vec<Value> = (0..2).flat_map(|_| (4..10).map(board)).collect();
     let said = said(&["--threads=1", "--parallel=6"], &queries);
-    // What evaluates the largest board is made at the start.
+    // Six sizes, and the largest board, whose service is made at the start.
     assert_eq!(said.lines().filter(|line| line.contains("network on ")).count(), 7, "{said}");
 }
 
@@ -831,7 +831,7 @@ fn a_search_that_ends_for_want_of_memory_says_so() {
     assert!(!ended(100).contains("ended after"));
 }
 
-/// Recorded conversations about queries.
+/// Recorded sessions with queries.
 const RECORDED: [&str; 11] = [
     "s01_normal",
     "s02_analyze_turns",
@@ -846,10 +846,10 @@ const RECORDED: [&str; 11] = [
     "s22_concurrency",
 ];
 
-/// Queries that are refused here, because their turns are not whole numbers of 32 bits.
+/// Queries that are refused here, because their turns or priorities are not 32-bit integers.
 const REFUSED: [&str; 4] = ["floatturns", "boolturns", "hugeturn", "prios_float"];
 
-/// The final answers by id and turn, in their order.
+/// The final answers by id and turn, each in their order.
 fn finals(answers: &[Value]) -> BTreeMap<(String, u64), Vec<&Value>> {
     let mut finals: BTreeMap<_, Vec<&Value>> = BTreeMap::new();
     for answer in answers.iter().filter(|answer| answer["isDuringSearch"] == false) {
@@ -860,7 +860,7 @@ fn finals(answers: &[Value]) -> BTreeMap<(String, u64), Vec<&Value>> {
     finals
 }
 
-/// How near searches come to KataGo's.
+/// Sums for the comparison with KataGo's searches.
 #[derive(Debug, Default)]
 struct Agreement {
     roots: usize,
@@ -868,13 +868,14 @@ struct Agreement {
     bests: usize,
     same: usize,
     first: usize,
-    /// Moves that both searches have visited equally often, more than once; and how many of these say the same.
+    /// The number of moves with the same number of visits in both searches, if more than one; and of those whose
+    /// utility is equal.
     moves: usize,
     equal: usize,
-    /// Points for which both give an owner, and the sum of the differences.
+    /// The number of points with an ownership in both answers, and the sum of the differences.
     points: usize,
     owned_off: f64,
-    /// The sum of the differences in what a visit of the root weighs.
+    /// The sum of the differences in the root's weight per visit.
     weight_off: f64,
 }
 
@@ -885,7 +886,7 @@ impl Agreement {
         if !root.is_object() || !their_root.is_object() {
             return;
         }
-        // Only KataGo's description has the root's `lcb`: the recorded version does not give it any more.
+        // KataGo's documentation has the root's `lcb`, but the recorded version does not write it any more.
         let own: Vec<&str> = keys(root).into_iter().filter(|key| *key != "lcb").collect();
         assert!(own == keys(their_root) && root["lcb"].is_f64(), "{root}, KataGo {their_root}");
         assert!((number(root, "rawWinrate") - number(their_root, "rawWinrate")).abs() <= 1e-4, "{root}");
@@ -901,7 +902,7 @@ impl Agreement {
         assert_eq!(keys(first), keys(their_first));
         assert_same_images(&ours["id"], infos(ours), infos(theirs));
         self.compare_moves(infos(ours), infos(theirs));
-        // A move and its images count as one.
+        // A move and its symmetric images count as one.
         let names: Vec<&Value> = infos(theirs)
             .iter()
             .filter(|info| info["isSymmetryOf"].is_null())
@@ -916,8 +917,8 @@ impl Agreement {
 }
 
 impl Agreement {
-    /// KataGo has noise at the root, so other moves of the root get more visits. Below these nothing is left to chance:
-    /// the same number of visits finds the same, except for positions to which several moves of the root lead.
+    /// KataGo has noise at the root, which changes the visits of the root's moves. Below them there is no noise, so the
+    /// same number of visits gives the same value, except for positions that several moves of the root lead to.
     fn compare_moves(&mut self, ours: &[Value], theirs: &[Value]) {
         for their in theirs.iter().filter(|info| info["visits"].as_u64().unwrap() > 1) {
             let is_it = |info: &&Value| info["move"] == their["move"] && info["visits"] == their["visits"];
@@ -936,11 +937,11 @@ impl Agreement {
     }
 }
 
-/// Queries that forbid one of two mirror images and not the other, or only below the root. KataGo leaves images out all
-/// the same; here all are searched.
+/// Queries that forbid one of two symmetric moves but not the other, or do so only below the root. KataGo leaves the
+/// images out anyway; here all are searched.
 const TOLD_APART: [&str; 2] = ["avoid1", "avoid_both"];
 
-/// Checks that of mirror images the same one is searched and stands for the others.
+/// Checks that the same one of symmetric moves is searched and represents the others.
 fn assert_same_images(id: &Value, ours: &[Value], theirs: &[Value]) {
     let has_images = |infos: &[Value]| infos.iter().any(|info| info["isSymmetryOf"].is_string());
     let is_told_apart = TOLD_APART.iter().any(|told| id == told);
@@ -986,8 +987,9 @@ fn recorded_queries_are_answered_as_katago_answers_them() {
     println!("of {bests} best moves {first} are KataGo's, {same} among its first three");
     println!("of {moves} moves with as many visits, more than one, {equal} are worth the same");
     println!("of {points} points each is on average {of_point:.4} less or more one's own");
-    // Measured: 0.0052 and 0.0281 over 111 roots, where KataGo has noise; 100 or 101 and 107 of 107; 125 of 132; 0.0280
-    // of points.
+    // Measured over 111 roots, which have noise in KataGo: mean |Δ winrate| 0.0052, weight per visit 0.0281, best move
+    // the same in 100 or 101 of 107 and among the first three in 107, equal utility 125 of 132, ownership 0.0280 per
+    // point.
     assert!(roots > 100 && mean <= 0.010 && of_visit <= 0.040, "{mean} {of_visit}");
     assert!(first * 10 >= bests * 9, "{first} of {bests}");
     assert!(bests > 100 && share >= 0.9, "{share}");

@@ -1,10 +1,10 @@
-//! Compares `oncilla analysis` with recorded conversations with KataGo: the same requests, put into chess, get the same
+//! Compares `oncilla analysis` with recorded KataGo sessions: the same requests, translated to chess, get the same
 //! number of answers of the same kinds, about the same fields and turns. Texts and numbers are not compared, and
 //! partial reports are left out.
 //!
-//! At least sixty requests of each kind are compared. If the recordings have fewer, the recorded ones are asked again
-//! in other words, for which KataGo's answer must be the same: the keys in another order, blanks between the tokens,
-//! another id, other moves, the position as FEN ([`in_other_words`]).
+//! At least sixty requests of each kind are compared. If the recordings have fewer, the recorded ones are varied in
+//! ways that do not change KataGo's answer: the keys in another order, spaces between the tokens, another id, other
+//! moves, the position as a FEN ([`in_other_words`]).
 
 mod common;
 mod driver;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 type Object = Map<String, Value>;
 
-/// The conversations, and what each is about.
+/// The recorded sessions, each named by its topic.
 const RECORDED: [&str; 24] = [
     "s01_normal",
     "s02_analyze_turns",
@@ -44,10 +44,10 @@ const RECORDED: [&str; 24] = [
     "s22_concurrency",
 ];
 
-/// The least number of requests of each kind that are compared.
+/// The smallest number of requests of each kind that are compared.
 const LEAST: usize = 60;
 
-/// Where our answers differ: the conversation, the id, what we answer, and why.
+/// Intended differences: the session, the id, our answers, and the reason.
 const OTHERWISE: [(&str, &str, &[&str], &str); 15] = [
     ("s02_analyze_turns", "emptyturns", &["error analyzeTurns"], "a client that waits for the query must hear of it"),
     ("s02_analyze_turns", "floatturns", &["error analyzeTurns"], "1.7 is not cut off to 1"),
@@ -66,7 +66,8 @@ const OTHERWISE: [(&str, &str, &[&str], &str); 15] = [
     ("s18b_invalid_utf8_garbage", "sync1", &["echo query_version"], "likewise"),
 ];
 
-/// Fields that only Go has, which get a warning each here; and who begins, because that is for Go in a recording.
+/// Fields that exist only for Go, each of which gets a warning here; and `initialPlayer`, because it is a player of Go
+/// in a recording.
 const OF_GO: [&str; 11] = [
     "boardXSize",
     "boardYSize",
@@ -81,14 +82,14 @@ const OF_GO: [&str; 11] = [
     "whiteHandicapBonus",
 ];
 
-/// A game without an end, from which any number of moves can be taken.
+/// A game that can be repeated without end, so any number of moves can be taken from it.
 const GAME: [&str; 8] = ["g1f3", "g8f6", "f3g1", "f6g8", "b1c3", "b8c6", "c3b1", "c6b8"];
 
-/// The kind of an answer, in a word or two; `None` for a partial report.
+/// The kind of an answer as a short text; `None` for a partial report.
 fn kind(answer: &Value) -> Option<String> {
     let field = answer["field"].as_str();
     if answer["error"].is_string() {
-        // KataGo does not say in which field an unknown action is.
+        // KataGo does not name the field of an unknown action.
         return Some(format!("error {}", field.filter(|field| *field != "action").unwrap_or("")));
     }
     if answer["warning"].is_string() {
@@ -101,7 +102,7 @@ fn kind(answer: &Value) -> Option<String> {
     (!is_partial).then(|| format!("final {}", answer["turnNumber"]))
 }
 
-/// The kinds of all answers to each id; under the empty name those to requests without an id that KataGo could read.
+/// The kinds of all answers by id; the empty id stands for requests whose id KataGo could not read.
 fn by_id(answers: impl Iterator<Item = Value>) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for answer in answers {
@@ -114,7 +115,7 @@ fn by_id(answers: impl Iterator<Item = Value>) -> BTreeMap<String, Vec<String>> 
     all
 }
 
-/// A recorded request put into chess; `None` if it is about Go alone.
+/// Translates a recorded request to chess; `None` if it is about Go only.
 fn in_chess(line: &str, refused: Option<&Value>) -> Option<String> {
     let Ok(Value::Object(mut request)) = serde_json::from_str::<Value>(line) else { return Some(line.to_string()) };
     if request.get("action").is_some_and(Value::is_string) || !request.get("id").is_some_and(Value::is_string) {
@@ -135,7 +136,7 @@ fn in_chess(line: &str, refused: Option<&Value>) -> Option<String> {
     Some(Value::Object(request).to_string())
 }
 
-/// Puts moves of chess in place of moves of Go, except for what is no move in Go either.
+/// Replaces Go moves by chess moves, except those that are invalid in Go.
 fn put_moves(request: &mut Object, error: &str) {
     let illegal = error.strip_prefix("Illegal move ").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
     let Some(list) = request.get_mut("moves").and_then(Value::as_array_mut) else { return };
@@ -153,7 +154,7 @@ fn put_moves(request: &mut Object, error: &str) {
     }
 }
 
-/// Puts other moves into the lists of moves to avoid or allow, except for what is no move in Go either.
+/// Replaces the moves in the lists of moves to avoid or allow, except those that are invalid in Go.
 fn put_rules(request: &mut Object, error: &str) {
     for field in ["avoidMoves", "allowMoves"] {
         for rule in request.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -167,7 +168,7 @@ fn put_rules(request: &mut Object, error: &str) {
     }
 }
 
-/// Puts our options in place of KataGo's; `None` if the request is about a setting that has no counterpart.
+/// Replaces KataGo's options by ours; `None` if the request has a setting without a counterpart.
 fn put_settings(request: &mut Object) -> Option<()> {
     let Some(settings) = request.get_mut("overrideSettings").and_then(Value::as_object_mut) else { return Some(()) };
     let ours = |name: &str| match name {
@@ -190,7 +191,7 @@ fn put_settings(request: &mut Object) -> Option<()> {
     Some(())
 }
 
-/// A recorded request, put into chess, and the kinds of its answers.
+/// A recorded request, translated to chess, and the kinds of its answers.
 #[derive(Clone)]
 struct Asked {
     id: Option<String>,
@@ -199,7 +200,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// What kind of request it is.
+    /// The kind of the request.
     fn kind(&self) -> String {
         let request = serde_json::from_slice::<Value>(&self.line).unwrap_or_default();
         if self.id.is_none() {
@@ -221,7 +222,7 @@ impl Asked {
     }
 }
 
-/// The id and the bytes of a recorded line, put into chess if it is about Go; `None` if that can't be done.
+/// The id and the bytes of a recorded line, translated to chess if necessary; `None` if that is not possible.
 fn sent(row: &Value, refused: impl Fn(&str) -> Option<Value>) -> Option<(Option<String>, Vec<u8>)> {
     let id = |line: &str| Some(serde_json::from_str::<Value>(line).ok()?["id"].as_str()?.to_string());
     if let Some(hex) = row["hex"].as_str() {
@@ -237,14 +238,14 @@ fn sent(row: &Value, refused: impl Fn(&str) -> Option<Value>) -> Option<(Option<
         }
         return Some((id(&line), line.into_bytes()));
     }
-    // A line that was cut off in the recording is about Go.
+    // A line that is truncated in the recording is about Go.
     let line = row["line"].as_str()?;
     let id = id(line);
     let error = id.as_deref().and_then(refused);
     Some((id, in_chess(line, error.as_ref())?.into_bytes()))
 }
 
-/// A recorded answer; if it was cut off, what is left of it.
+/// A recorded answer. If it is truncated, only its kind can be known.
 fn answered(row: &Value) -> Option<Value> {
     let Some(head) = row["cut"]["head"].as_str() else { return serde_json::from_str(row["line"].as_str()?).ok() };
     Some(match head.starts_with("{\"error\"") {
@@ -253,7 +254,7 @@ fn answered(row: &Value) -> Option<Value> {
     })
 }
 
-/// The kinds of the answers to a conversation, by id.
+/// The kinds of our answers to a session, by id.
 fn ask(input: &[u8], args: &[&str]) -> BTreeMap<String, Vec<String>> {
     let args = [&["analysis", "--backend=random", "--parallel=2", "--max-visits=50", "--line-mb=32"], args].concat();
     let output = run_bytes(&args, input);
@@ -271,7 +272,8 @@ fn compare(name: &str, ours: &BTreeMap<String, Vec<String>>, theirs: &BTreeMap<S
     lines
 }
 
-/// Plays a recorded conversation. Returns the requests in it, and where our answers differ although they should not.
+/// Replays a recorded session. Returns its requests, and the unintended differences between our answers and the
+/// recorded ones.
 fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
     let outputs = || rows.iter().filter(|row| row["dir"] == "out").filter_map(answered);
     let mut theirs = by_id(outputs());
@@ -291,7 +293,7 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
             }
         }
     }
-    // Warnings about rules are Go's.
+    // Warnings about rules exist only for Go.
     theirs.values_mut().for_each(|kinds| kinds.retain(|kind| kind != "warning rules"));
     for (_, id, answers, _) in OTHERWISE.iter().filter(|(scenario, ..)| *scenario == name) {
         theirs.insert(id.to_string(), answers.iter().map(|kind| kind.to_string()).collect());
@@ -299,7 +301,7 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
     let mut args = Vec::new();
     if name.contains("quit_without_waiting") {
         args.push("-quit-without-waiting");
-        // Whether a search has ended before the input is a matter of chance.
+        // Whether a search ends before the input does depends on timing.
         theirs.retain(|_, kinds| !kinds.iter().any(|kind| kind.starts_with("final")));
     }
     if name == "s14b_warnings_off" {
@@ -313,7 +315,7 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
         let named = asked.id.as_ref().and_then(|id| theirs.get(id)).cloned();
         asked.answers = named.unwrap_or_else(|| vec!["error ".to_string()]);
     }
-    // If two requests have one id, it is not known which answers belong to which.
+    // If several requests have the same id, it is unknown which answers belong to which.
     let is_alone = |asked: &Asked| {
         asked.id.as_ref().is_some_and(|id| !id.is_empty())
             && all.iter().filter(|other| other.id == asked.id).count() == 1
@@ -322,8 +324,7 @@ fn replay(name: &str, rows: &[Value]) -> (Vec<Asked>, Vec<String>) {
     (singles, compare(name, &ours, &theirs))
 }
 
-/// The request in one of many other forms, chosen by `number`, with the id `id`. Lines that are not JSON get blanks
-/// around them.
+/// A variant of the request, chosen by `number`, with the id `id`. Lines that are not JSON get spaces around them.
 fn in_other_words(asked: &Asked, number: usize, id: &str) -> Vec<u8> {
     let Ok(Value::Object(mut request)) = serde_json::from_slice::<Value>(&asked.line) else {
         return [b" ".repeat(number % 7), asked.line.clone(), b"\t".repeat(number % 5)].concat();
@@ -369,7 +370,7 @@ fn recorded_conversations() {
     let (mut input, mut theirs) = (Vec::new(), BTreeMap::<String, Vec<String>>::new());
     for (kind, recorded) in &mut by_kind {
         let of_kind = recorded.len();
-        // One of the recorded lines is in fact two, and blank ones have no answer.
+        // One of the recorded lines consists of two, and blank lines have no answer.
         let is_line = |line: &[u8]| !line.contains(&b'\n') && !line.trim_ascii().is_empty();
         recorded.retain(|asked| asked.line.len() < 10_000 && is_line(&asked.line));
         let missing = LEAST.saturating_sub(of_kind);

@@ -1,4 +1,4 @@
-//! Tests the other commands of the real binary, and its exit codes.
+//! Tests the other commands of the real binary, and the exit codes.
 
 mod driver;
 
@@ -66,7 +66,7 @@ fn a_backend_that_only_lc0_has_ends_every_command_but_uci() {
     }
 }
 
-/// A pipe that is not read is no failure (see `a_broken_pipe_is_quiet`), a full disk is one.
+/// A closed pipe is not a failure (see `a_broken_pipe_is_quiet`), but a full disk is one.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_a_failure() {
@@ -101,7 +101,7 @@ fn help_names_every_command_and_flag() {
     assert!(!stdout(&run(&["--help"], "")).contains("--cpuct-at-root="));
 }
 
-/// The help of a command lists few of the options.
+/// The help of a command lists only a few of the options.
 #[test]
 fn help_of_a_command_says_where_the_options_are() {
     for command in ["analysis", "gtp", "report"] {
@@ -217,7 +217,7 @@ fn backendbench_of_several_batches_at_a_time() {
         let output = run(&["backendbench", "--backend=host", weights, "--batch=2", "--at-a-time=3", "--json"], "");
         let rows: Value = serde_json::from_str(&stdout(&output)).unwrap();
         let of = |key: &str| rows[0][key].as_f64().unwrap();
-        // Three batches of two positions are always on their way.
+        // Three batches of two positions are always in progress.
         let on_the_way = of("evals_per_second") * of("latency_ms") / 1000.0;
         assert!((on_the_way - 6.0).abs() < 1e-6, "{weights}: {on_the_way}");
     }
@@ -237,7 +237,7 @@ fn eval_answers_line_by_line() {
     assert!(output.status.success());
 }
 
-/// The errors are in KataGo's words, except that a line names what is wrong.
+/// The errors are KataGo's, with the name of what is wrong.
 #[test]
 fn eval_tells_a_network_for_human_play_whose() {
     let position = |settings: Value| {
@@ -262,7 +262,7 @@ fn eval_tells_a_network_for_human_play_whose() {
     assert!(error(&said[0]).ends_with("the network does not use it") && said[5]["policy"].is_object(), "{said:?}");
 }
 
-/// Numbers for which a network has no head are left out: 0 moves left would mean the end of the game.
+/// Outputs for which a network has no head are left out, because 0 moves left would mean the end of the game.
 #[test]
 fn eval_tells_what_the_network_has_heads_for() {
     for (name, expected) in [
@@ -282,7 +282,7 @@ fn synthetic(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nets/synthetic").join(format!("{name}.pb.gz"))
 }
 
-/// If a network has several heads, the named ones answer; a head that the network lacks is refused.
+/// If a network has several heads, the chosen ones are used; a head that the network does not have is refused.
 #[test]
 fn heads_are_chosen_by_name() {
     let net = synthetic("synthetic-f-bt4-pedense-multihead-mish-in5");
@@ -294,7 +294,7 @@ fn heads_are_chosen_by_name() {
     let (plain, others) = (answer("policy_head=vanilla"), answer("policy_head=soft,value_head=st"));
     assert_ne!(plain["policy"], others["policy"]);
     assert_ne!(plain["q"], others["q"]);
-    // Each of the network's value heads says which error it expects.
+    // Each of the network's value heads has an output for its error.
     assert!([&plain, &others].iter().all(|answer| answer["e"].as_f64().is_some_and(|e| (0.0..=1.0).contains(&e))));
     let refused = eval("value_head=best");
     assert_eq!(refused.status.code(), Some(2));
@@ -323,7 +323,7 @@ fn what_a_network_of_go_is_told_is_described() {
     assert!(!describe("tiny-v15").contains("Metadata"));
 }
 
-/// A network of KataGo's in version 8, with two channels and a block of each kind; all its numbers are a half.
+/// A KataGo network of version 8, with two channels and one block of each kind; all its weights are 0.5.
 fn go_network() -> String {
     let array = |count: usize| "0.5 ".repeat(count);
     let conv = |name: &str, kernel: usize, inputs: usize, outputs: usize| {
@@ -364,7 +364,7 @@ fn go_network() -> String {
     .concat()
 }
 
-/// The kind of a network is found out before it is read, and a pipe can be read only once.
+/// The kind of a network is determined before it is read, but a pipe can be read only once.
 #[cfg(unix)]
 #[test]
 fn a_network_for_go_is_not_read_from_a_pipe() {
@@ -383,7 +383,7 @@ fn a_network_for_go_is_not_read_from_a_pipe() {
     }
 }
 
-/// Writes a network of Go to a file in `folder`.
+/// Writes a Go network to a file in `folder`.
 fn go_file(folder: &driver::Folder, content: &str) -> String {
     std::fs::write(folder.file("go.txt"), content).expect("a file");
     format!("--weights={}", folder.file("go.txt"))
@@ -402,7 +402,7 @@ fn a_network_for_go_whose_outputs_are_no_numbers_is_refused() {
     }
 }
 
-/// The board is so small that a weight that goes with the board's size is infinite.
+/// On the small board, a value that is scaled by the board's size becomes infinite.
 #[test]
 fn an_analysis_of_go_that_fails_is_answered_with_the_error() {
     let folder = driver::Folder::new("small-go");
@@ -466,7 +466,7 @@ fn a_network_for_go_is_described_but_not_played_with() {
     let _ = std::fs::remove_file(path);
 }
 
-/// What bash offers for the last of `words`, which are split as bash splits them.
+/// Bash's completions for the last of `words`, which are split as bash splits them.
 #[cfg(unix)]
 fn offered(script: &str, words: &[&str]) -> String {
     let line = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
@@ -489,7 +489,7 @@ fn bash_completes_commands_flags_and_values() {
         (&["oncilla", "--fpu-strategy", "="], "reduction absolute"),
         (&["oncilla", "-b", "op"], "opencl"),
         (&["oncilla", "bench", "--js"], "--json"),
-        // This is not a flag of that command.
+        // Another command has this flag.
         (&["oncilla", "devices", "--js"], ""),
         (&["oncilla", "--threads", "=", ""], ""),
         (&["oncilla", "--generate", "f"], "fish"),
@@ -547,7 +547,7 @@ fn progress_is_for_terminals() {
         );
         if let Some(said) = on_a_terminal(args).map(|said| said.replace("\r\n", "\n")) {
             assert!(said.contains(&format!("{WRITTEN_OVER}1/1: ")), "{args}: {said:?}");
-            // The line is gone before the result comes, and only blanks are written over it.
+            // The line is erased before the result is printed, by overwriting it with spaces.
             assert!(!said.contains('\x1b'), "{args}: {said:?}");
             let result = said.rsplit(WRITTEN_OVER).next().unwrap_or_default();
             assert!(result.starts_with(['{', '[']), "{args}: {said:?}");
@@ -587,12 +587,12 @@ fn what_powershell_has_written_is_read() {
 #[test]
 fn a_network_lies_beside_the_program() {
     let folder = driver::Folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside"));
-    let _ = std::fs::remove_dir_all(&folder.0); // of a run that was cut short
+    let _ = std::fs::remove_dir_all(&folder.0); // left by an interrupted run
     std::fs::create_dir_all(&folder.0).expect("a folder");
     let mut words = driver::program::words();
     let program = PathBuf::from(words.pop().expect("the binary"));
     let beside = folder.0.join(program.file_name().expect("a name"));
-    // A copy that is just being written could not be started.
+    // A hard link, because a program whose copy is still being written can't be started.
     std::fs::hard_link(&program, &beside).expect("another name");
     words.push(beside.display().to_string());
     std::fs::copy(

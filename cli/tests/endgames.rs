@@ -1,7 +1,7 @@
-//! Endings with tablebases, and with those that are built in: a won root is never let go, whatever the tree is like.
+//! Endings with tablebases, and with built-in endings: a won position stays won, whatever the tree is like.
 //!
-//! The tables themselves are the judge; this process asks them. The moves come from the real program, over UCI. Results
-//! are those under rule 50: a win that comes too late is cursed, and counts as none.
+//! This process probes the tables itself to check the moves of the real program, which it talks to over UCI. Results
+//! are those with the fifty-move rule: a cursed win is not a win.
 
 mod common;
 mod driver;
@@ -13,7 +13,7 @@ use oncilla_syzygy::three_men::{self, Known};
 use oncilla_syzygy::{RankedMove, Tablebases, Wdl};
 use std::path::{Path, PathBuf};
 
-/// A network that knows nothing: only the tables keep the win.
+/// A network that evaluates at random, so that only the tables keep the win.
 const CLUELESS: &str = "--backend=random";
 
 /// A position that the side to move wins.
@@ -58,8 +58,8 @@ fn wins() -> Vec<Start> {
     wins
 }
 
-/// The same positions with the counter so far advanced that only the fastest way is in time, to the ply: a mate or a
-/// zeroing move on ply 99.
+/// The same positions with a rule-50 counter at which only the fastest line is in time: a mate or a zeroing move on ply
+/// 99.
 fn last_minute_wins() -> Vec<Start> {
     let late = |start: &Start| {
         let position: Vec<_> = start.fen.split(' ').take(4).collect();
@@ -68,7 +68,7 @@ fn last_minute_wins() -> Vec<Start> {
     wins().iter().map(late).collect()
 }
 
-/// The tables, and the folder that they are in.
+/// The tables, and their folder.
 struct Judge {
     folder: PathBuf,
     tables: Tablebases,
@@ -81,17 +81,17 @@ impl Judge {
         Some(Self { folder, tables })
     }
 
-    /// All moves with their results under rule 50; none if no table knows the position.
+    /// All moves with their results by rule 50; none if no table has the position.
     fn moves(&self, game: &History) -> Vec<RankedMove> {
         self.tables.root_moves(game, true).map_or(Vec::new(), |ranks| ranks.moves)
     }
 
-    /// The result of a move, if the tables know it.
+    /// The result of a move, if the tables have it.
     fn result(&self, game: &History, mv: Move) -> Option<Wdl> {
         self.moves(game).iter().find(|ranked| ranked.mv == mv).map(|ranked| ranked.wdl)
     }
 
-    /// The reply that holds out longest.
+    /// The reply that delays the loss longest.
     fn defence(&self, game: &History) -> Move {
         let moves = self.moves(game);
         let longest = moves.iter().max_by_key(|ranked| (ranked.wdl.points(), ranked.dtz.map(i32::abs)));
@@ -99,7 +99,7 @@ impl Judge {
     }
 }
 
-/// A folder with the tables' results, without the distances. It is removed with the test.
+/// A folder with only the WDL tables, and no DTZ tables. It is removed with the test.
 struct WithoutDistances(PathBuf);
 
 impl WithoutDistances {
@@ -150,14 +150,14 @@ fn roots_stay_won(judge: &Judge, folder: &Path, starts: &[Start], nodes: u32) {
     }
 }
 
-/// A move that is named is looked up in the position behind it, whether it is the right one or not.
+/// A move in `searchmoves` gets the tables' result of the position after it, whether it is right or not.
 #[test]
 fn a_named_move_is_judged_by_the_tables() {
     let Some(judge) = Judge::new() else { return };
     let mut engine = engine(&judge.folder, CLUELESS);
     let mut asked = 0;
     for Start { fen, game, .. } in wins() {
-        // In the tree, the tables are asked only behind a capture or a pawn's move.
+        // In the tree, the tables are probed only after a capture or a pawn move.
         let is_asked = |ranked: &RankedMove| {
             let mut after = game.clone();
             after.push(ranked.mv);
@@ -175,16 +175,16 @@ fn a_named_move_is_judged_by_the_tables() {
     assert!(asked >= 5, "{asked} positions with such a move that draws");
 }
 
-/// Positions of four men, each with its result for the side to move, and with that in an info line.
+/// Positions of four men: each with its expected score for the side to move, and with its score in an info line.
 const KNOWN: [(&str, f64, &str); 4] = [
     ("8/2N2N2/7K/8/8/8/1k6/8 w - - 0 1", 0.5, " score cp 0 wdl 0 1000 0 "),
     ("5k2/8/5p2/8/5P2/8/8/K7 b - - 52 60", 1.0, " score mate "),
-    // A win that becomes a draw because the counter runs out before.
+    // A win that is only a draw, because the rule-50 counter runs out first.
     ("5k2/8/5p2/8/5P2/8/8/K7 b - - 98 60", 0.5, " score cp 0 wdl 0 1000 0 "),
     ("8/8/8/8/8/2k5/1q6/3K4 w - - 0 1", 0.0, " score mate -"),
 ];
 
-/// Below a root that the tables know the search needs no table, but the score does not depend on the search.
+/// With a root in the tables, the search probes nothing, and the score does not depend on the search.
 #[test]
 fn a_known_root_is_shown_as_the_tables_know_it() {
     let Some(judge) = Judge::new() else { return };
@@ -219,15 +219,15 @@ fn a_known_root_is_shown_as_the_tables_know_it() {
     }
 }
 
-/// A move that keeps the result gives nothing away, and one that does not is marked.
+/// A move that keeps the result has no loss, and one that does not is marked.
 #[test]
 fn a_report_judges_by_the_tables() {
     let Some(judge) = Judge::new() else { return };
     let folder = driver::Folder::new("report-endgames");
     let games = [
-        // A draw, whatever is played.
+        // A draw with any of these moves.
         ("8/2N2N2/7K/8/8/8/1k6/8 w - - 0 1", "1. Kg5 Kc3 2. Ne5 Kd4 3. Kf4 Kc3 4. Ke3 Kb4 5. Nd3+ Kc3 6. Ne6 Kc2"),
-        // A win until the queen is left alone.
+        // A win until the queen is left unprotected.
         ("8/8/8/8/8/2k5/2q5/K7 b - - 0 1", "1... Qd2 2. Kb1 Qe2 3. Ka1 Qe1+ 4. Ka2 Qb1+ 5. Kxb1"),
     ];
     let text = games.map(|(fen, moves)| format!("[SetUp \"1\"]\n[FEN \"{fen}\"]\n\n{moves} *\n\n"));
@@ -241,13 +241,13 @@ fn a_report_judges_by_the_tables() {
     assert_eq!(marks, ["$4"], "{annotated}");
 }
 
-/// Plays until mate against the defence that holds out longest, and judges each of the winner's moves that the tables
-/// know. The tree is kept from move to move. Returns the number of plies.
+/// Plays until mate against the longest defence, and checks each of the winner's moves whose result the tables have.
+/// The tree is kept from move to move. Returns the number of plies.
 fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {
     let (fen, mut game, mut moves) = (&start.fen, start.game.clone(), Vec::new());
     engine.say("ucinewgame");
     let end = loop {
-        // The game comes to an end: rule 50 makes sure of that.
+        // Rule 50 ends the game at some time.
         if let Some(end) = game.terminal(moves.len(), false) {
             break end;
         }
@@ -267,7 +267,7 @@ fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {
     moves.len()
 }
 
-/// Wins all of the positions, and says how long it took.
+/// Wins all of the positions, and prints the number of plies.
 fn win_all<'a>(engine: &mut Engine, judge: &Judge, starts: impl Iterator<Item = &'a Start>, nodes: u32) {
     let plies: usize = starts.map(|start| win(engine, judge, start, nodes)).sum();
     driver::say(&format!("{plies} plies played out, {nodes} nodes a move"));
@@ -284,7 +284,7 @@ fn a_won_root_stays_won() {
     }
 }
 
-/// Only the distances tell which moves are fast enough.
+/// Only the DTZ tables can tell which moves are fast enough.
 #[test]
 fn a_win_that_is_in_time_to_the_ply_stays_in_time() {
     let Some(judge) = Judge::new() else { return };
@@ -303,7 +303,7 @@ fn wins_are_won() {
     win_all(&mut engine, &judge, wins().iter().step_by(5), 20);
 }
 
-/// All positions, with one playout and with many, with the counter running out and without.
+/// All positions, with one playout and with many, and with both rule-50 counters.
 #[test]
 #[ignore = "takes minutes"]
 fn all_wins_are_won() {
@@ -316,7 +316,7 @@ fn all_wins_are_won() {
     }
 }
 
-/// One ply before the tables apply: they are asked in the tree, and the root is not known.
+/// One ply before the tables apply, so they are probed in the tree but not at the root.
 #[test]
 fn a_capture_that_wins_is_found_in_the_tree() {
     let Some(judge) = Judge::new() else { return };
@@ -330,15 +330,15 @@ fn a_capture_that_wins_is_found_in_the_tree() {
             engine.say("ucinewgame");
             let mv = answer(&mut engine, &fen, &[], &game, 400);
             let line = &engine.heard[engine.heard.len() - 2];
-            // Another move is as good only if it was seen to mate, or to win by the tables some plies later.
+            // Another move is accepted only if it wins for certain too: by a mate, or by the tables some plies later.
             assert!(mv == won || line.contains(" score mate "), "{mv}, not {winning}, in {fen}: {line}");
             assert!(!line.contains(" tbhits 0 "), "no table was asked in {fen}: {line}");
         }
     }
 }
 
-/// Won positions of three men without their counters, with a rook, a queen or a pawn: the longest win of each, and some
-/// with Black as the stronger side or with the bare king to move.
+/// Won positions of three men, without their counters, with a rook, a queen or a pawn: the longest win of each, and
+/// some where Black is the stronger side or the bare king is to move.
 const THREE_MEN: [&str; 12] = [
     "7R/8/8/3k4/8/8/8/K7 w - -",
     "7R/8/5k2/8/8/8/8/K7 b - -",
@@ -358,7 +358,7 @@ fn known(game: &History) -> Known {
     three_men::probe(game.board()).unwrap_or_else(|| panic!("more men than three: {}", game.board()))
 }
 
-/// Won positions of three men, with the counter at 0 and with a counter that leaves no ply to spare.
+/// Won positions of three men, with the rule-50 counter at 0, and with one that leaves no ply to spare.
 fn wins_of_three_men() -> Vec<Start> {
     let start = |position: &&str| {
         let now = Start::new(position, 0, "");
@@ -368,7 +368,7 @@ fn wins_of_three_men() -> Vec<Start> {
     THREE_MEN.iter().flat_map(start).collect()
 }
 
-/// Plays both sides until the game ends, and checks that it ends with mate, as soon as the counter permits.
+/// Plays both sides until the game ends, and checks that it ends in mate, as soon as the rule-50 counter permits.
 fn mate(engine: &mut Engine, start: &Start, nodes: u32) {
     let (mut game, mut moves) = (start.game.clone(), Vec::new());
     engine.say("ucinewgame");
@@ -401,7 +401,7 @@ fn three_men_are_mated_without_tables() {
     }
 }
 
-/// The last info line of a search.
+/// The last info line of a search before its `bestmove`.
 fn last_info(engine: &mut Engine, position: &str, go: &str) -> String {
     engine.say("ucinewgame");
     engine.say(&format!("position fen {position}"));
@@ -409,12 +409,12 @@ fn last_info(engine: &mut Engine, position: &str, go: &str) -> String {
     lines.into_iter().rfind(|line| line.contains(" score ")).expect("an info line")
 }
 
-/// The number of moves of the line in an info line.
+/// The number of moves in an info line's `pv`.
 fn moves_of(line: &str) -> usize {
     line.split_once(" pv ").expect("a line").1.split(' ').count()
 }
 
-/// A line that comes to an ending of three men goes on until mate, and is as long as the score says.
+/// A line that reaches an ending of three men continues until mate, and is as long as the score says.
 #[test]
 fn lines_go_on_where_three_men_are_left() {
     let mut engine = Engine::start();
@@ -442,7 +442,7 @@ fn lines_go_on_where_three_men_are_left() {
     assert!(moves_of(&line) < 2 * mate - 1, "{line}");
 }
 
-/// A mate that is known is shown like one that was found, with its moves.
+/// A known mate is shown like one that the search found, with its moves.
 #[test]
 fn three_men_are_shown_as_they_are() {
     let mut engine = Engine::start();
@@ -457,10 +457,10 @@ fn three_men_are_shown_as_they_are() {
         let mate = usize::from(known(&History::from_fen(fen).expect("a position")).to_mate);
         assert!(score.contains("cp") || moves_of(&line) == mate, "{fen}: {line}");
     }
-    // A named move is looked up in the position behind it.
+    // A move in `searchmoves` has the result of the position after it.
     let named = last_info(&mut engine, "8/8/8/3k4/8/8/8/K6R w - - 0 1", "go nodes 5 searchmoves h1h6");
     assert!(named.contains(" score mate 17 ") && moves_of(&named) == 33, "{named}");
-    // Named moves get their own worth, visited or not.
+    // Each move in `searchmoves` gets its own score, visited or not.
     engine.say("setoption name UCI_ShowWDL value true");
     engine.say("setoption name MultiPV value 2");
     engine.say("position fen 8/8/8/5k2/8/8/1Q6/K7 w - - 0 1");
@@ -479,7 +479,7 @@ fn three_men_are_shown_as_they_are() {
     assert!(line.contains(" tbhits 0 ") && !line.contains(" mate "), "{line}");
 }
 
-/// Before a move that takes the last pawn or the last piece is played, its result is known.
+/// The result of a move that captures the last pawn or piece is known before the move is searched further.
 #[test]
 fn three_men_are_known_at_leaves() {
     let mut engine = Engine::start();
@@ -493,7 +493,7 @@ fn three_men_are_known_at_leaves() {
     }
 }
 
-/// A known mate is found at once, whatever ends the search; and won or lost, there is nothing to think about.
+/// A known mate is found at once, with any limit, and neither side uses its time.
 #[test]
 fn a_mate_of_three_men_ends_the_search() {
     let mut engine = Engine::with(&[CLUELESS, "--smart-pruning-factor=1.33"]);
@@ -506,7 +506,7 @@ fn a_mate_of_three_men_ends_the_search() {
     }
 }
 
-/// The built-in endings know the way to mate, a user's tables don't.
+/// The built-in endings have the distance to mate, which a user's tables don't have.
 #[test]
 fn tables_hide_no_mate_of_three_men() {
     let Some(judge) = Judge::new() else { return };
@@ -529,13 +529,13 @@ fn analysis_knows_three_men() {
         let lengths = ["pv", "pvVisits"].map(|key| best[key].as_array().expect("a line").len());
         (answer["rootInfo"]["winrate"].clone(), best["mate"].clone(), lengths)
     };
-    // With its line, most of which has no visits.
+    // The answer has the mate's line, most of whose moves have no visits.
     assert_eq!(ask(r#","analysisPVLen":99,"includePVVisits":true"#), (1.0.into(), 15.into(), [29, 29]));
     let (winrate, mate, _) = ask(r#","includePVVisits":true,"overrideSettings":{"BuiltinEndgames":false}"#);
     assert!(winrate != 1.0 && mate.is_null(), "{winrate} {mate}");
 }
 
-/// After that, the win is played out.
+/// After the capture, the win is played to the end.
 #[test]
 #[ignore = "takes minutes"]
 fn a_capture_that_wins_is_followed_by_mate() {

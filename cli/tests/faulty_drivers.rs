@@ -1,4 +1,4 @@
-//! A working device behind a library that makes it fail as small GPUs do (`driver/faulty.c`).
+//! Runs a working device behind a library that makes it fail like small GPUs do (`driver/faulty.c`).
 #![cfg(all(unix, not(target_os = "macos")))]
 
 mod common;
@@ -22,13 +22,13 @@ const LAYERS: &str = "variant=gpu winograd=4 vector=16 rows=4 vectors=2 squares=
 
 const BENCH: &[&str] = &["bench", "--fen=startpos", "--nodes=4"];
 
-/// The library, and programs compiled behind it: compiling kernels for a GPU takes PoCL seconds.
+/// The library, and a cache of the programs compiled with it, because PoCL takes seconds to compile kernels for a GPU.
 struct Lab {
     faulty: String,
     cache: String,
 }
 
-/// `None`, after printing a line, if there is no OpenCL device or no compiler.
+/// Builds the library once. `None`, after printing a line, if there is no OpenCL device or no compiler.
 fn lab() -> Option<&'static Lab> {
     static LAB: OnceLock<Result<(Folder, Lab), String>> = OnceLock::new();
     match LAB.get_or_init(build) {
@@ -74,7 +74,7 @@ impl Lab {
         self.command(args, faults).output().expect("the binary starts")
     }
 
-    /// What the program says at its start when it evaluates a few positions on the device.
+    /// The program's output at the start when it evaluates a few positions on the device.
     fn start(&self, faults: &[(&str, &str)]) -> String {
         let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
         let said = stderr(&output);
@@ -82,21 +82,21 @@ impl Lab {
         said
     }
 
-    /// Why the program refuses to use the device.
+    /// The program's reason for refusing the device.
     fn refusal(&self, faults: &[(&str, &str)]) -> String {
         let output = self.run(&[BENCH, &["--backend=opencl"]].concat(), faults);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         stderr(&output)
     }
 
-    /// What the program says if no device is asked for.
+    /// The program's output if no backend is set, in which the host runs the network.
     fn start_unasked(&self, faults: &[(&str, &str)]) -> String {
         let said = stderr(&self.run(BENCH, faults));
         assert!(said.contains("; the host runs the network"), "{said}");
         said
     }
 
-    /// What is said during a game that goes on after `fault` begins to name a file that exists.
+    /// The program's output during a game in which `fault` begins when the file that it names is created.
     fn game_with_late(&self, fault: &str) -> String {
         let folder = Folder::new(&format!("late-{}", fault.to_lowercase()));
         let file = folder.file("now");
@@ -111,7 +111,8 @@ impl Lab {
     }
 }
 
-/// Only the numbers show it, and they would be those of the batch before if nothing were done about that.
+/// The launch reports no error, so only the output shows the fault. It must not be that of the last batch, which would
+/// look valid.
 #[test]
 fn a_lost_launch_is_no_answer() {
     let Some(lab) = lab() else { return };
@@ -134,12 +135,12 @@ fn what_only_an_event_says_is_heard() {
     );
 }
 
-/// Three positions make few groups: a driver may run these, and leave out the further ones that larger batches have.
+/// Three positions have few work groups: a driver may run these, and leave out others in larger batches.
 #[test]
 fn the_batches_that_play_are_compared_with_the_host() {
     let Some(lab) = lab() else { return };
     let said = lab.refusal(&[GPU, ("FAULTY_GROUPS", "8")]);
-    // Which of the two is said depends on whether the last position is among those that are left out.
+    // Which of the two messages appears depends on whether the last position is among those that are left out.
     let found = [" at a time: Policy disagrees with the host by ", "output Policy is not finite at element "];
     assert!(found.iter().any(|what| said.contains(what)), "{said}");
     let output = lab.run(&["selftest", "--backend=opencl"], &[GPU, ("FAULTY_GROUPS", "8")]);
@@ -157,8 +158,8 @@ fn a_second_batch_at_the_same_time_is_compared_as_well() {
     );
 }
 
-/// If a device refuses a size, a smaller one is taken: whether the compiler refuses, or the launch, and whether or not
-/// it is said how much would do.
+/// If a device refuses a size, a smaller one is used, whether the compiler or the launch refuses it, and whether or not
+/// the device reports a possible size.
 #[test]
 fn a_size_that_fails_gives_way_to_a_smaller_one() {
     let Some(lab) = lab() else { return };
@@ -169,7 +170,7 @@ fn a_size_that_fails_gives_way_to_a_smaller_one() {
     assert!(said.contains(".cl was not compiled: "), "{said}");
 }
 
-/// Winograd's kernels make most of the text, and their weights are larger.
+/// Winograd's kernels are most of the program, and their weights are larger.
 #[test]
 fn a_gpu_without_winograd_runs_what_it_can() {
     let Some(lab) = lab() else { return };
@@ -187,7 +188,7 @@ fn where_memory_is_short_batches_are_smaller() {
     assert!(said.contains("a batch of 8 positions: ") && said.contains(" needed, 10000 bytes available"), "{said}");
 }
 
-/// For a driver that refuses what every device of its kind starts with, or that has no memory for the batch.
+/// For a driver that refuses the first choice for its kind of device, or that does not have memory for the batch.
 #[test]
 fn what_a_game_runs_on_is_tuned_and_tested() {
     let Some(lab) = lab() else { return };
@@ -198,7 +199,7 @@ fn what_a_game_runs_on_is_tuned_and_tested() {
     }
 }
 
-/// The kernels that a walk begins with, on a device that takes only small groups.
+/// The tuning starts with kernels that run on a device with small groups only.
 #[test]
 fn a_candidate_says_what_a_game_runs() {
     let Some(lab) = lab() else { return };
@@ -212,7 +213,7 @@ fn a_candidate_says_what_a_game_runs() {
     let tuning = tuning.unwrap_or_else(|| panic!("{said}"));
     let said = ask(&format!("{tuning};"), small);
     assert!(said.starts_with("{\"milliseconds\":["), "{tuning}: {said}");
-    // A batch for which there is no memory is measured as the smaller ones of which it is made.
+    // If there is not enough memory for a batch, it is measured as several smaller batches.
     let short = ("FAULTY_ALLOCATION", "200000");
     let said = ask(";", short);
     let tuning = said.strip_prefix("{\"runs\":\"").and_then(|rest| rest.strip_suffix("\"}"));
@@ -220,7 +221,7 @@ fn a_candidate_says_what_a_game_runs() {
     assert!(said.starts_with("{\"milliseconds\":["), "{said}");
 }
 
-/// The candidate is refused however fast it is.
+/// The candidate is refused even if it is fast.
 #[test]
 fn a_candidate_whose_numbers_are_wrong_is_refused() {
     let Some(lab) = lab() else { return };
@@ -232,7 +233,7 @@ fn a_candidate_whose_numbers_are_wrong_is_refused() {
     }
 }
 
-/// If the program is killed, no process is left behind that a driver keeps.
+/// If the program is killed, the process of a candidate ends too, even if a driver hangs in it.
 #[test]
 fn a_candidate_that_hangs_ends_with_the_program() {
     let Some(lab) = lab() else { return };
@@ -256,7 +257,7 @@ fn a_candidate_that_hangs_ends_with_the_program() {
     }
 }
 
-/// The layer takes as much local memory however small a batch or a group is.
+/// The layer needs the same amount of local memory for any size of batch or group.
 #[test]
 fn short_local_memory_is_said_and_nothing_smaller_is_tried() {
     let Some(lab) = lab() else { return };
@@ -267,14 +268,14 @@ fn short_local_memory_is_said_and_nothing_smaller_is_tried() {
     );
 }
 
-/// What is said of a device whose compiler aborts.
+/// The message about a device whose compiler aborts.
 const ENDED: &str = ": its OpenCL driver ended the process that opened it for the first time (signal: 6";
 
-/// The compiler aborts in another process, not in the program, and the game goes on.
+/// The compiler aborts in a process of its own, not in the program, so the game goes on.
 #[test]
 fn a_compiler_that_aborts_ends_no_game() {
     let Some(lab) = lab() else { return };
-    // A folder of its own: in that of the other tests, a device may have been opened before.
+    // A folder of its own, because the device may have been opened before with the other tests' folder.
     let folder = Folder::new("aborting-compiler");
     let cache = folder.file("cache");
     let own = Lab { faulty: lab.faulty.clone(), cache: cache.clone() };
@@ -291,12 +292,12 @@ fn a_compiler_that_aborts_ends_no_game() {
     assert_eq!(marks(), [], "nothing is left of a device that was not opened");
     own.start(&[CPU]);
     assert_eq!(marks(), [Some("opened".into())]);
-    // A driver that has once opened the device without fault is trusted.
+    // A driver that has opened the device once without a fault is trusted.
     let output = own.run(&[BENCH, &["--backend=opencl"]].concat(), &aborts);
     assert!(output.status.code().is_none(), "{}", stderr(&output));
 }
 
-/// Nor does it end a game of Go, for which the device is opened for each size of board.
+/// Nor does it end a game of Go, in which the device is opened for each board size.
 #[test]
 fn a_compiler_that_aborts_ends_no_game_of_go() {
     let Some(lab) = lab() else { return };
@@ -331,7 +332,7 @@ fn a_compiler_that_aborts_ends_no_game_of_go() {
     );
 }
 
-/// Every kernel, of both variants, compiles: OpenCL C 1.1 has no `static`.
+/// Every kernel of both variants compiles without `static`, which OpenCL C 1.1 does not have.
 #[test]
 fn a_compiler_of_opencl_1_1_takes_every_kernel() {
     let Some(lab) = lab() else { return };
@@ -346,7 +347,8 @@ fn a_compiler_of_opencl_1_1_takes_every_kernel() {
     }
 }
 
-/// A device whose units are not known is taken to have one; if its alignment is not known, the largest is used.
+/// A device with an unknown number of compute units is used as if it had one; for an unknown alignment, the largest one
+/// is used.
 #[test]
 fn what_a_driver_does_not_say_of_its_device_is_no_fault() {
     let Some(lab) = lab() else { return };
@@ -358,7 +360,7 @@ fn what_a_driver_does_not_say_of_its_device_is_no_fault() {
     }
 }
 
-/// OpenCL promises only one item along dimension 1.
+/// OpenCL guarantees only one item along dimension 1.
 #[test]
 fn groups_are_no_longer_along_a_dimension_than_the_device_takes() {
     let Some(lab) = lab() else { return };
@@ -376,7 +378,7 @@ fn options_for_the_compiler_end_with_no_blank() {
     assert!(!lines.is_empty() && lines.iter().all(|line| !line.ends_with(" ]")), "{lines:#?}");
 }
 
-/// A runtime for CPUs may offer an accelerator that is the same cores.
+/// A runtime for CPUs may report an accelerator, which is the same cores as the CPU.
 #[test]
 fn an_accelerator_is_not_taken_unasked() {
     let Some(lab) = lab() else { return };
@@ -390,7 +392,7 @@ fn an_accelerator_is_not_taken_unasked() {
 #[test]
 fn where_one_device_fails_the_next_is_tried() {
     let Some(lab) = lab() else { return };
-    // PoCL offers its processor twice if it is told to.
+    // PoCL reports its processor twice if it is configured to.
     let two = ("POCL_DEVICES", "pthread basic");
     if stdout(&lab.run(&["devices"], &[GPU, two])).lines().filter(|line| line.contains("(gpu, ")).count() < 2 {
         return driver::say("skipped: PoCL has one device only");
@@ -400,7 +402,7 @@ fn where_one_device_fails_the_next_is_tried() {
     assert!(said.contains("network on OpenCL device 1 "), "{said}");
 }
 
-/// A system may reset a GPU whose launch takes too long.
+/// The system may reset a GPU whose launch takes too long, so batches are small on a slow device.
 #[test]
 fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
     let Some(lab) = lab() else { return };
@@ -410,7 +412,7 @@ fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
     let most = said.split("--batch: expected at most ").nth(1).and_then(|rest| rest.split(',').next()?.parse().ok());
     assert!(most.is_some_and(|most: usize| most < 64), "{said}");
     lab.start(&slow);
-    // It is not while the device is tuned, either: a batch of 16 is measured as the smaller ones of which it is made.
+    // The same holds for the tuning: a batch of 16 is measured as several smaller batches.
     let said = stdout(&lab.run(&["tune", "--backend=opencl", "--candidate", LAYERS], &slow));
     assert!(said.contains("{\"milliseconds\":["), "{said}");
 }

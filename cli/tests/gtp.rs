@@ -1,5 +1,5 @@
-//! `oncilla gtp` through the real binary: conversations with a small network that is always at hand, and games with one
-//! that can play, if that is at hand.
+//! Tests `oncilla gtp` through the real binary: sessions with a small network from the repository, and games with a
+//! stronger network if it is at hand.
 
 mod common;
 mod driver;
@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Makes the program play the best moves, none by chance, so that a test sees the same game each time. These arguments
-/// come first, so that a test of chance can override them.
+/// Makes the program play the best move instead of a random one, so that a test sees the same game each time. These
+/// arguments come first, so that a test of random moves can override them.
 const COLD: [&str; 2] = ["-override-config", "chosenMoveTemperature=0,chosenMoveTemperatureEarly=0"];
 
 /// The words that start the program with a small network on the host.
@@ -27,7 +27,7 @@ fn words_of(network: &str, args: &[&str]) -> Vec<String> {
     own.iter().chain(&COLD).chain(args).map(|arg| arg.to_string()).collect()
 }
 
-/// An answer: whether it is no error, its number, and its text.
+/// An answer: whether it is a success, its number, and its text.
 type Answer = (bool, String, String);
 
 /// The answers to `input`.
@@ -42,7 +42,7 @@ fn heard_of(words: &[String], input: &str) -> Vec<Answer> {
     answers(&stdout(&output))
 }
 
-/// Splits what was said into answers, each of which ends with an empty line.
+/// Splits the output into answers, each of which ends with an empty line.
 fn answers(text: &str) -> Vec<Answer> {
     assert!(text.is_empty() || text.ends_with("\n\n"), "an answer without its end: {text:?}");
     let read = |text: &str| {
@@ -65,7 +65,7 @@ fn last(args: &[&str], input: &str) -> String {
     text
 }
 
-/// A conversation that is under way.
+/// A session that is in progress.
 struct Talk {
     engine: Engine,
 }
@@ -112,7 +112,7 @@ impl Talk {
 
 const QUICK: [&str; 2] = ["--max-visits=12", "--nncache=0"];
 
-/// Each command, as it is meant to be used.
+/// Every command, with valid arguments.
 const ALL: &str = "protocol_version
 name
 version
@@ -281,7 +281,7 @@ fn odd_lines_have_one_answer_each() {
     assert_eq!(all.last().unwrap().2, "Oncilla");
 }
 
-/// Whatever limits the time, even if nothing does: a move comes, and soon.
+/// With any time settings, even those without any time, a move comes soon.
 #[test]
 fn every_kind_of_clock_gets_moves() {
     let clocks = "time_settings 0 0 0\ntime_settings 1 0 0\ntime_settings 0 1 1\ntime_settings 1 1 3\ntime_settings 1 1 0
@@ -298,7 +298,7 @@ kata-time_settings fischer-capped 1 0.1 -1 -1\nkata-time_settings Fischer-Capped
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
-/// The rows of a board that is shown.
+/// The points of a board in the output of `showboard`.
 fn stones(board: &str) -> String {
     let rows = board.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
     rows.flat_map(|row| row.chars().filter(|c| matches!(c, 'X' | 'O' | '.'))).collect()
@@ -326,7 +326,7 @@ fn moves_are_taken_back() {
     talk.engine.say("undo");
     assert!(talk.answer()[0].starts_with("? cannot undo"));
     assert!(talk.ask("showboard").starts_with("Move 0: W to play"));
-    // Captured stones come back.
+    // `undo` restores captured stones.
     talk.ask("boardsize 5");
     for mv in ["b A1", "w A2", "b C3"] {
         talk.ask(&format!("play {mv}"));
@@ -338,7 +338,7 @@ fn moves_are_taken_back() {
     assert_eq!(stones(&talk.ask("showboard")), before);
 }
 
-/// A ko on 5×5, just after White has taken.
+/// A ko on a 5×5 board, just after White has captured.
 const KO: &str =
     "boardsize 5\nplay b B3\nplay w C3\nplay b A2\nplay w D2\nplay b B1\nplay w C1\nplay b C2\nplay w B2\n";
 
@@ -372,14 +372,14 @@ fn an_analysis_ends_with_the_next_line() {
             assert_eq!(talk.answer(), ["= Oncilla"]);
         }
     }
-    // Without an interval there is only one line.
+    // Without an interval there is only one line, at the end.
     talk.engine.say("kata-analyze");
     talk.engine.until("=");
     std::thread::sleep(Duration::from_millis(50));
     talk.engine.say("get_komi");
     assert_eq!(talk.answer().len(), 1);
     assert_eq!(talk.answer(), ["= 7.5"]);
-    // One analysis after the other, and `quit` at the end.
+    // A second analysis replaces the first one, and `quit` ends it.
     talk.engine.say("kata-analyze 1");
     talk.engine.until("info");
     talk.engine.say("lz-analyze w 1");
@@ -472,7 +472,7 @@ fn lines_have_what_was_asked_for() {
     assert_eq!(value(of("rootInfo"), "currentPlayer"), ["W"]);
 }
 
-/// A search that the next line may cancel also ends by itself.
+/// A search that the next line would cancel can also end by itself.
 #[test]
 fn a_search_may_be_cancelled() {
     let mut talk = Talk::tiny(&["--max-visits=1000000"]);
@@ -512,7 +512,8 @@ fn one_limit_is_enough() {
     assert_eq!(visits("rules=chinese"), 500);
     assert!((600..=601).contains(&visits("maxPlayouts=600")));
     assert_eq!(visits("maxPlayouts=600,maxVisits=40"), 40);
-    // A time far away ends nothing; a time that is over already ends all but the first step.
+    // A time limit that is never reached has no effect; one that has passed already ends the search after its first
+    // step.
     assert!((600..=601).contains(&visits("maxTime=36000,maxPlayouts=600")));
     assert!(visits("maxTime=0.000001,maxPlayouts=20000") < 600);
 }
@@ -525,7 +526,7 @@ fn boards_have_columns_and_rows() {
     }
 }
 
-/// A search for a move that is not played does not count.
+/// The time of a search whose move is not played is not counted.
 #[test]
 fn time_is_counted_for_moves_alone() {
     assert_eq!(
@@ -548,7 +549,7 @@ fn moves_are_avoided_allowed_and_added() {
     assert!(more.contains(" visits 0 "));
 }
 
-/// The search is the same as that of a query of analysis, down to the last digit.
+/// The numbers are the same as those of an `oncilla analysis` query, down to the last digit.
 #[test]
 fn a_search_is_that_of_analysis() {
     let moves = [["B", "D4"], ["W", "C5"], ["B", "E3"]];
@@ -643,8 +644,8 @@ fn the_rules_count_where_they_can() {
     assert_eq!(last(&QUICK, &format!("{passed}komi 30\nfinal_score\n")), "W+5");
 }
 
-/// Plays a game of at most `most` moves, with the test as referee: every move must be legal. `clock` is called before
-/// each move, and after it with the time that it took.
+/// Plays a game of at most `most` moves, and checks that every move is legal. `clock` is called before each move, and
+/// after it with the time that it took.
 fn play_out(
     talk: &mut Talk,
     side: u8,
@@ -680,7 +681,7 @@ fn what_it_plays_is_legal() {
     }
 }
 
-/// The root's visits, from the last line of an analysis that gives them.
+/// The root's visits, from the last line of an analysis with `rootInfo`.
 fn root_visits(text: &str) -> u64 {
     let said = text.rsplit_once("rootInfo visits ").and_then(|(_, rest)| rest.split(' ').next());
     said.and_then(|number| number.parse().ok()).expect("visits of the root")
@@ -696,7 +697,7 @@ fn the_tree_goes_on_from_move_to_move() {
         root_visits(&talk.ask(LOOK))
     };
     assert_eq!(visits(&["boardsize 5"]), 300);
-    // The same position, searched further.
+    // The same tree is searched further.
     let again = visits(&[]);
     assert_eq!(again, 600);
     let after_own = visits(&["genmove b"]);
@@ -713,7 +714,7 @@ fn the_tree_goes_on_from_move_to_move() {
     ] {
         assert_eq!(visits(&[forgets]), 300, "{forgets}");
     }
-    // After another command has analysed, what is left is another search.
+    // An analysis of another command is another search, so its tree is not reused.
     assert!(visits(&["name"]) > 300);
     talk.analyze();
     assert_eq!(root_visits(&talk.ask(LOOK)), 300);
@@ -740,7 +741,7 @@ fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
     let pondering = |config: &str| {
         let mut talk = Talk::tiny(&["--max-visits=20", "-override-config", config]);
         talk.ask("boardsize 7");
-        // No move has been asked for yet.
+        // There is no pondering before the first `genmove`.
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(root_visits(&talk.ask(LOOK)), 20);
         talk.ask("genmove b");
@@ -755,17 +756,17 @@ fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
             break;
         }
     }
-    // The reply to the move that was thought about is found from what is known.
+    // The reply to the move that was pondered starts from the ponder tree.
     let known = root_visits(&talk.ask("kata-genmove_analyze w rootInfo true"));
     assert!(known >= 400, "{known}");
-    // An analysis ends the thinking.
+    // An analysis ends the pondering.
     talk.analyze();
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(root_visits(&talk.ask(LOOK)), 20);
     let mut talk = pondering("maxVisitsPondering=400");
     std::thread::sleep(Duration::from_millis(50));
     assert!(root_visits(&talk.ask(LOOK)) <= 20);
-    // Without a limit the program thinks until the next line, and the end of the input ends it.
+    // Without a limit, the program ponders until the next line, or until the end of the input.
     let words = words(&["--max-visits=20", "-override-config", "ponderingEnabled=true"]);
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "boardsize 7\ngenmove b\nplay w A1\n");
     assert_eq!(answers(&stdout(&output)).len(), 3);
@@ -821,8 +822,8 @@ fn what_cannot_begin_says_why() {
     }
 }
 
-/// The words that start the program with a network that can play, if the network is at hand and a processor of this
-/// machine runs the program.
+/// The words that start the program with a stronger network. `None` if the network is not at hand, or if the program is
+/// emulated.
 fn strong(args: &[&str]) -> Option<Vec<String>> {
     if driver::program::is_emulated() {
         return None;
@@ -843,7 +844,7 @@ fn it_plays_a_game_to_its_end() {
     let lead = game.white_lead().unwrap();
     let winner = if lead > 0.0 { 'W' } else { 'B' };
     assert_eq!(talk.ask("final_score"), format!("{winner}+{}", lead.abs()));
-    // If dead stones are to be agreed on, those that are left on the board may make the lead larger.
+    // By rules with an agreement on dead stones, those that are left on the board may make the lead larger.
     talk.ask("kata-set-rules chinese");
     let agreed = talk.ask("final_score");
     assert!(agreed.starts_with(winner) && agreed[2..].parse::<f32>().unwrap() >= lead.abs(), "{agreed}, {lead}");
@@ -870,7 +871,7 @@ fn no_clock_runs_out() {
         assert!(used < Duration::from_secs(1), "{used:?}");
         talk.ask(&format!("time_left {} 1 1", if color == Color::Black { "b" } else { "w" }));
     });
-    // Periods of five moves in 2.5 s, and the program is never told the time that is left.
+    // Five moves per period of 2.5 s, and the program does not get `time_left`.
     talk.ask("clear_board");
     talk.ask("kata-time_settings canadian 0 2.5 5");
     let mut spent = [0.0; 2];
@@ -878,13 +879,14 @@ fn no_clock_runs_out() {
     assert!(spent.iter().all(|spent| *spent < 2.5), "{spent:?}");
 }
 
-/// Two halves with walls of stones: Black's is the larger one, and nothing else can live there.
+/// Two halves of a board with walls of stones: Black's is the larger one, and no stone of the opponent can live in
+/// either.
 fn halves() -> String {
     let stones = (1..=9).map(|row| format!("b C{row} b F{row} w G{row}"));
     format!("boardsize 9\nset_position {}\n", stones.collect::<Vec<_>>().join(" "))
 }
 
-/// A single stone surrounds the whole board, which says nothing about the result.
+/// By area, a single stone surrounds the whole board, but this does not predict the result.
 #[test]
 fn the_score_of_a_game_that_goes_on_is_what_is_expected() {
     let Some(words) = strong(&[]) else { return };
@@ -907,7 +909,7 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
         let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
         answers(&stdout(&output)).pop().unwrap().2
     };
-    // Black has 54 of 81 points, White has komi.
+    // Black has 54 of 81 points, and White has komi.
     let won = halves();
     for rules in ["tromp-taylor", "chinese", "japanese"] {
         let passed = says(&format!("kata-set-rules {rules}\n{won}play b pass\nplay w pass\ngenmove b\n"));
@@ -920,7 +922,7 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
     let stays =
         says(&format!("kata-set-param allowResignation false\n{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n"));
     assert_ne!(stays, "resign");
-    // A player who gives a handicap is behind at first, and plays on.
+    // The player who gives a handicap is behind at the start, but does not resign.
     assert_ne!(says("boardsize 9\nfixed_handicap 9\ngenmove w\nplay b A1\ngenmove w\n"), "resign");
     let early = |share| {
         let moves = format!("{won}play b A1\ngenmove w\nplay b A2\ngenmove w\n");
@@ -950,7 +952,7 @@ fn a_new_game_begins_with_full_clocks() {
     assert_eq!(visits("clear_board\n"), 60);
 }
 
-/// Whose play is imitated is a parameter like others, except that the network says nothing without it.
+/// The profile is a parameter like any other, except that the network gives no evaluation without one.
 #[test]
 fn a_network_for_human_play_imitates_who_is_asked_for() {
     let ask = |args: &[&str], input: &str| heard_of(&words_of("tiny-human", &[&QUICK[..], args].concat()), input);
@@ -972,7 +974,7 @@ fn a_network_for_human_play_imitates_who_is_asked_for() {
     assert!(text(5).contains("Unknown human SL network profile: rank_10d"), "{}", text(5));
     assert_eq!((text(2), text(7)), ("", "rank_3d_5k"));
     assert!(text(8) != text(10) && text(8) == text(12));
-    // At the start of the program, too.
+    // The profile may also be set at the start of the program.
     let config = ["-override-config", "humanSLProfile=rank_3d_5k"];
     let other = ask(&config, "boardsize 5\nkata-raw-nn 0\ngenmove b\n");
     assert_eq!((other[1].2.as_str(), other[2].2.as_str()), (text(8), text(13)));

@@ -1,4 +1,4 @@
-//! `RamLimitMb` bounds the memory of the whole process, and a search goes on when the bound is reached.
+//! `RamLimitMb` limits the memory of the whole process, and the search continues when the limit is reached.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -7,7 +7,7 @@ mod driver;
 use driver::{Engine, patience};
 use std::time::Instant;
 
-/// A figure of the process's memory, in KiB, by its name in `/proc`.
+/// A value from `/proc/PID/status`, in KiB.
 fn kib(engine: &Engine, name: &str) -> u64 {
     let path = format!("/proc/{}/status", engine.id());
     let status = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -21,9 +21,9 @@ fn number(line: &str, name: &str) -> Option<u64> {
     line.split(' ').skip_while(|word| *word != name).nth(1)?.parse().ok()
 }
 
-/// Searches until the tree has been full and `more` playouts have been made after that. Returns the nodes at the end.
+/// Searches until the tree has been full and `more` playouts have followed. Returns the number of nodes at the end.
 ///
-/// How long that takes depends on the network and the machine, but the tree has to grow until it is full.
+/// The time depends on the network and the machine, so it is limited only while the tree does not grow.
 fn fill(engine: &mut Engine, more: u64) -> u64 {
     let mut deadline = Instant::now() + 2 * patience();
     let (mut full_at, mut last, mut fullest) = (None, 0, 0);
@@ -85,10 +85,10 @@ fn is_too_low_a_limit(line: &str) -> bool {
     line.starts_with("info string the program and its network take more than RamLimitMb=")
 }
 
-/// The memory of a tree that was full is not mistaken for the new network's.
+/// The memory of a full tree is not counted as the new network's.
 #[test]
 fn another_network_leaves_the_tree_its_room() {
-    // Some allocators keep the memory of a smaller tree for later.
+    // Some allocators keep the memory of a smaller tree for later use.
     let mb = 96;
     let mut engine = Engine::with(&["--backend=random", "--nncache-mb=0", &format!("--ramlimit-mb={mb}")]);
     for backend in ["constant", "random"] {
@@ -96,7 +96,7 @@ fn another_network_leaves_the_tree_its_room() {
         fill(&mut engine, 1000);
         engine.ask("stop", "bestmove");
         engine.say(&format!("setoption name Backend value {backend}"));
-        // Three times as many nodes as the smallest tree holds.
+        // Three times as many nodes as the smallest tree can hold.
         let lines = engine.ask("go nodes 30000", "bestmove");
         assert!(!lines.iter().any(|line| is_too_low_a_limit(line)), "{backend}: {lines:#?}");
         let full = lines.iter().rev().find_map(|line| number(line, "hashfull"));
@@ -107,7 +107,7 @@ fn another_network_leaves_the_tree_its_room() {
     assert!(peak <= mb * 1024, "{peak} KiB of {mb} MiB");
 }
 
-/// A limit that the network alone exceeds is not kept, and a line says so.
+/// If the network alone exceeds the limit, a line says so.
 #[test]
 fn a_limit_that_cannot_be_kept_is_named() {
     for (mb, expected) in [(8, true), (500, false)] {
@@ -116,7 +116,7 @@ fn a_limit_that_cannot_be_kept_is_named() {
         let said = lines.iter().any(|line| is_too_low_a_limit(line));
         assert_eq!(said, expected, "{mb} MiB: {lines:#?}");
     }
-    // The line comes once, also if the network is there already.
+    // The line is printed once, even if the network is already loaded.
     let mut engine = Engine::with(&["--backend=host", "--threads=1"]);
     engine.ask("go nodes 1", "bestmove");
     engine.say("setoption name RamLimitMb value 8");
@@ -124,7 +124,7 @@ fn a_limit_that_cannot_be_kept_is_named() {
         let lines = engine.ask("go nodes 2", "bestmove");
         assert_eq!(lines.iter().any(|line| is_too_low_a_limit(line)), expected, "{lines:#?}");
     }
-    // It comes once for each evaluator.
+    // The line is printed once for each evaluator.
     engine.say("setoption name Backend value random");
     engine.say("setoption name RamLimitMb value 1");
     for (backend, expected) in [("random", true), ("constant", true), ("constant", false)] {
@@ -134,7 +134,7 @@ fn a_limit_that_cannot_be_kept_is_named() {
     }
 }
 
-/// However many trees are asked for, there are no more than fit.
+/// However many trees are requested, there are never more than fit.
 #[test]
 fn sessions_and_positions_at_a_time_share_what_there_is() {
     let mb = 128;
@@ -147,12 +147,12 @@ fn sessions_and_positions_at_a_time_share_what_there_is() {
         }
         (0..200).for_each(|_| assert!(!engine.until("{")[0].contains("error")));
         let peak = kib(&engine, "VmHWM");
-        // An emulator has threads of its own, and memory for them.
+        // The memory of an emulator's own threads is included.
         assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB with {trees}");
     }
 }
 
-/// A tree in an answer takes as much memory as its text, and only one search at a time makes one.
+/// The tree in an answer takes as much memory as its text, and only one search at a time builds one.
 #[test]
 fn trees_of_answers_are_no_larger_than_their_lines() {
     let mb = 128;
@@ -167,7 +167,7 @@ fn trees_of_answers_are_no_larger_than_their_lines() {
     assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
 }
 
-/// In Go there are also notes that take memory beside the trees.
+/// In Go, some memory besides the trees belongs to the search.
 #[test]
 fn positions_of_go_share_what_there_is() {
     let mb = 128;
@@ -196,7 +196,7 @@ fn analysis_says_what_there_is_no_room_for() {
     assert!(!text.contains("RamLimitMb"), "{text}");
 }
 
-/// The limit is little more than what the process takes for itself: there is a search all the same.
+/// The limit is little more than the process needs without a tree, but a search is possible.
 #[test]
 #[ignore = "takes minutes"]
 fn a_network_with_little_room_beside_it() {

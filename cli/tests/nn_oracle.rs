@@ -1,4 +1,4 @@
-//! Compares network outputs with Lc0's, through the whole way from FEN to policy, on the host and on an OpenCL device.
+//! Compares network outputs with Lc0's, from the FEN to the policy, on the host and on an OpenCL device.
 
 mod common;
 
@@ -13,13 +13,13 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bound on |Δq|, |Δd| and each |Δp|.
+/// The bound on |Δq|, |Δd| and each |Δp|.
 const BOUND: f64 = 1e-4;
 
 /// The bound if weights are stored in half precision.
 const BOUND_FP16: f64 = 5e-3;
 
-/// The backend, its precision, and whether the host may multiply in tiles, as it does unless asked not to.
+/// The backend, its precision, and whether the host may multiply in tiles, which is the default.
 type On = (BackendKind, Precision, bool);
 
 const HOST: On = (BackendKind::Host, Precision::Fp32, false);
@@ -29,10 +29,10 @@ const OPENCL_FP16: On = (BackendKind::OpenCl, Precision::Fp16, true);
 const HOST_INT8: On = (BackendKind::Host, Precision::Int8, true);
 const OPENCL_INT8: On = (BackendKind::OpenCl, Precision::Int8, true);
 
-/// Bound on the mean divergence of the policy and on the mean |Δq| in eight bits.
+/// The bound on the mean divergence of the policy and on the mean |Δq| in int8.
 const BOUND_INT8: f64 = 0.01;
 
-/// Rows evaluated together: more than one, so that batches are checked too.
+/// The batch size: more than one, so that batches are tested too.
 const BATCH: usize = 16;
 
 fn evaluator(weights: &Path, heads: HeadChoice, (backend, precision, tiles): On) -> Result<Evaluator, String> {
@@ -44,7 +44,7 @@ fn evaluator(weights: &Path, heads: HeadChoice, (backend, precision, tiles): On)
         backend,
         devices: Vec::new(),
         precision,
-        // Not the user's own cache: a tuning must not decide what is tested.
+        // Not the user's own cache, so that the test does not depend on its tuning.
         cache_dir: Some(std::env::temp_dir().join("oncilla-tests")),
         threads: 0,
         tiles,
@@ -64,7 +64,7 @@ struct Worst {
     p: f64,
     rows: f64,
     sum_q: f64,
-    /// Sum of the divergences of the policies, Σ p ln(p / p') with Lc0's p and our p'.
+    /// The sum of the policies' divergences Σ p ln(p / p'), with Lc0's p and our p'.
     sum_divergence: f64,
 }
 
@@ -87,14 +87,14 @@ impl Worst {
     }
 }
 
-/// Whether the input was transposed (bit 2 of Lc0's transform: formats 3 and up, no pawns). For such positions Lc0
-/// reads the policy at squares that are turned by half a board instead of transposed, so its policy is no reference;
-/// its values are.
+/// Whether Lc0 transposed the input (bit 2 of its transform: formats 3 and up, no pawns). For such positions Lc0 reads
+/// the policy at squares that are rotated by 180° instead of transposed, so its policy is no reference, but its values
+/// are.
 fn transposed_by_lc0(row: &Json) -> bool {
     row["transform"].as_u64().is_some_and(|bits| bits & 4 != 0)
 }
 
-/// Compares one answer with its row; the policy is a softmax over the legal moves at temperature 1.
+/// Compares one evaluation with its row; the policy is a softmax over the legal moves at temperature 1.
 fn compare(worst: &mut Worst, row: &Json, value: Value, policy: &[f32], names: &[[String; 2]]) {
     let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
     let of_q = (f64::from(value.wl) - number("q")).abs();
@@ -132,7 +132,7 @@ fn check_net(evaluator: &Evaluator, rows: &[(&Json, History)]) -> Worst {
         assert_eq!(evaluator.run(&mut answers), Ok(None));
         for (at, (row, history)) in batch.iter().enumerate() {
             history.legal_moves(&mut moves);
-            // Lc0's rows write castling as the king's two steps if that is enough, our own as king takes rook.
+            // Lc0's rows write castling as the king's two steps if that is unambiguous, ours as king takes rook.
             let both = |mv| [false, true].map(|c960| notation::format_move(history.board(), mv, c960).to_string());
             let names: Vec<_> = moves.iter().map(|&mv| both(mv)).collect();
             compare(&mut worst, row, answers.value(at), answers.logits(at), &names);
@@ -144,13 +144,13 @@ fn check_net(evaluator: &Evaluator, rows: &[(&Json, History)]) -> Worst {
 /// A network, a policy head and a value head.
 type Network<'a> = (&'a str, &'a str, &'a str);
 
-/// The network and the heads that answered in a row; the default heads if it names none.
+/// A row's network and heads; the default heads if it does not name any.
 fn network(row: &Json) -> Network<'_> {
     let head = |key: &str, default| row.get(key).and_then(Json::as_str).unwrap_or(default);
     (text(row, "net"), head("policy_head", "vanilla"), head("value_head", "winner"))
 }
 
-/// Checks every row whose position can be reached. Returns how many rows that were.
+/// Checks all rows whose position is reachable. Returns their number.
 fn check(rows: &[Json], nets: &Path, on: On) -> usize {
     let mut by_net: BTreeMap<Network, Vec<(&Json, History)>> = BTreeMap::new();
     for row in rows {
@@ -179,13 +179,13 @@ fn check(rows: &[Json], nets: &Path, on: On) -> usize {
     checked
 }
 
-/// True if there is a device; false, after printing a line, if there is none.
+/// Whether there is a device. If not, prints a line.
 fn opencl() -> bool {
     match oncilla_opencl::device::list() {
         Ok(_) => true,
         Err(why) => {
             assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
-            // Not `eprintln!`: the test runner does not show that if a test passes.
+            // Not `eprintln!`, because the test runner hides its output if a test passes.
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {why}\n").as_bytes());
             false
         }
@@ -197,7 +197,7 @@ fn check_maia(on: On) {
     let rows = json_lines(&shared.join("oracle/nn_maia_shared.jsonl"));
     let checked = check(&rows, &shared.join("nets"), on);
     assert_eq!(rows.len(), 735);
-    // One position can't be reached, for each of the three networks: id 172, where the side not to move is in check.
+    // One position is not reachable, with each of the three networks: id 172, where the side not to move is in check.
     assert_eq!(checked, 732);
 }
 
@@ -237,7 +237,7 @@ fn maia_on_opencl_in_eight_bits() {
     }
 }
 
-/// Checks the copies in the repository, and everything that is on record.
+/// Checks the copies in the repository, and all recorded rows if they are at hand.
 fn check_synthetic(on: On) {
     let nets = fixtures().join("nets/synthetic");
     let rows = json_lines(&nets.join("nn_synthetic.jsonl"));
@@ -272,7 +272,7 @@ fn synthetic_on_opencl_in_half_precision() {
     }
 }
 
-/// Compares the networks in the program with the numbers that the pipeline which trained them computed from the files.
+/// Compares the built-in networks with the outputs that their training pipeline computed from the network files.
 #[test]
 fn built_in_networks_on_the_host() {
     let nets = fixtures().join("nets");

@@ -8,13 +8,13 @@ use oncilla_opencl::kernels::{Tuning, Variant};
 use same_file::Handle;
 use serde_json::Value;
 
-/// True if there is a device; false, after printing a line, if there is none.
+/// Whether there is a device. If not, prints a line.
 fn device_is_there() -> bool {
     match device::choose(&DeviceChoice::Auto) {
         Ok(_) => true,
         Err(why) => {
             assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
-            // Not `eprintln!`: the test runner does not show that if a test passes.
+            // Not `eprintln!`, because the test runner hides its output if a test passes.
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {why}\n").as_bytes());
             false
         }
@@ -38,7 +38,7 @@ fn a_device_is_named_and_proved_right() {
     assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));
 }
 
-/// Behind its planes and globals, such a network reads numbers that other networks don't.
+/// Besides planes and globals, such a network has metadata as an input.
 #[test]
 fn a_network_for_human_play_is_proved_right() {
     if !device_is_there() {
@@ -52,7 +52,7 @@ fn a_network_for_human_play_is_proved_right() {
     assert!(rows.iter().all(|row| row["ok"] == true && row["error"].as_f64().is_some_and(|error| error < 1e-4)));
 }
 
-/// It is refused before memory for it is allocated, of which no machine has that much.
+/// The size is refused before memory for it is allocated, which no machine has.
 #[test]
 fn a_profile_of_more_than_any_device_takes_is_refused() {
     let args = ["backendbench", "--profile", "--batch=1,1000000000000", "--backend=opencl", "--weights=tiny"];
@@ -139,7 +139,7 @@ fn a_cache_that_can_not_be_used_stops_no_tuning() {
     let said = stderr(&output);
     assert!(said.contains("; what is found is not kept") && said.contains(TOO_LATE), "{said}");
     assert!(!said.contains("--again"), "{said}");
-    // A file that makes no sense is left for a person to look at.
+    // A file that can't be parsed is kept, so that the user can look at it.
     let cache = format!("--cache-dir={}", folder.0.display());
     run(&[&HURRIED[..], &[cache.as_str()]].concat(), "");
     let records = std::fs::read_dir(folder.0.join("tuning")).expect("a folder").flatten().map(|entry| entry.path());
@@ -150,7 +150,7 @@ fn a_cache_that_can_not_be_used_stops_no_tuning() {
     assert!(said.contains("--again begins a new file") && !said.contains(TOO_LATE), "{said}");
 }
 
-/// Each candidate's process has to read the network again.
+/// Each candidate's process has to read the network again, which is not possible with a pipe.
 #[test]
 #[cfg(unix)]
 fn weights_that_can_be_read_once_are_refused() {
@@ -173,7 +173,7 @@ fn weights_that_can_be_read_once_are_refused() {
     assert!(!folder.0.join("tuning").exists(), "something was tried");
 }
 
-/// If the host is named as the backend, nothing is said of devices.
+/// If the host is set as the backend, no message is about devices.
 #[test]
 fn a_backend_without_devices_is_taken_at_its_word() {
     if !device_is_there() {
@@ -193,7 +193,7 @@ fn a_backend_without_devices_is_taken_at_its_word() {
 
 #[test]
 fn without_opencl_there_is_nothing_to_test_or_tune() {
-    // An emulated program can't start itself to look at the drivers.
+    // An emulated program can't start itself to check the drivers.
     if driver::program::is_emulated() {
         return;
     }
@@ -205,13 +205,13 @@ fn without_opencl_there_is_nothing_to_test_or_tune() {
     }
 }
 
-/// The files with compiled programs.
+/// The files of compiled programs.
 fn programs(folder: &Folder) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder.0.join("programs")).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// What the program says at its start when it evaluates one position.
+/// The program's output at its start when it evaluates one position.
 fn start(args: &[&str]) -> String {
     let mut command = binary();
     let output = command.args(["bench", "--fen=startpos", "--nodes=4", "--backend=opencl"]).args(args).output();
@@ -220,7 +220,7 @@ fn start(args: &[&str]) -> String {
     stderr(&output)
 }
 
-/// FNV-1a, 64 bits.
+/// The 64-bit FNV-1a hash.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -235,15 +235,15 @@ fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
     assert!(!start(&[&cache]).contains("compiled programs"));
     let files = programs(&folder);
     if files.is_empty() {
-        // A driver need not hand out its binaries.
+        // A driver may not provide its binaries.
         return;
     }
-    // A program that is compiled again is written to a new file; reading one only changes its time.
+    // A program that is compiled again is written to a new file; reading it only changes the file's time.
     let file = || Handle::from_path(&files[0]).expect("a file");
     let before = file();
     assert!(!start(&[&cache]).contains("compiled programs"));
     assert_eq!((file(), programs(&folder).len()), (before, files.len()), "nothing was compiled again");
-    // A file that is cut off.
+    // A truncated file.
     let whole = std::fs::read(&files[0]).expect("a file");
     std::fs::write(&files[0], &whole[..whole.len() / 2]).expect("a file");
     let said = start(&[&cache]);
@@ -320,7 +320,7 @@ fn of_several_devices_those_are_used_that_are_there() {
 
 #[test]
 fn of_two_devices_of_a_platform_both_are_used() {
-    // PoCL offers its processor twice if it is told to.
+    // PoCL reports its processor twice if it is configured to.
     let listed = binary().arg("devices").env("POCL_DEVICES", "pthread basic").output().expect("the binary starts");
     let text = stdout(&listed);
     if text.lines().filter(|line| line.contains("Portable Computing Language")).count() < 2 {
@@ -338,7 +338,7 @@ fn of_two_devices_of_a_platform_both_are_used() {
     );
 }
 
-// Only on Unix, where `cc` makes the library.
+// Only on Unix, where `cc` builds the library.
 #[cfg(unix)]
 mod hanging {
     use super::*;

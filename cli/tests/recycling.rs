@@ -1,8 +1,8 @@
-//! What a search loses by having too little memory: in moves, and in time.
+//! Measures what a search loses in move quality and in time if it has too little memory.
 //!
-//! The evaluator counts material and mobility: it is cheap, but has an opinion. A playout that only restores what was
-//! folded counts as a playout here: the small tree gets no more evaluations than the large one. The long runs are
-//! ignored here; ci/nightly runs them.
+//! The evaluator counts material and mobility, so it is cheap, but prefers some moves. A playout that only restores a
+//! folded node counts as a playout here, so the small tree does not get more evaluations than the large one. The long
+//! runs are ignored here; ci/nightly runs them.
 
 use oncilla_chess::cozy_chess::{
     Board, get_bishop_moves, get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves,
@@ -23,18 +23,18 @@ use std::time::{Duration, Instant};
 const SMALL: usize = 10_000;
 /// The number of words for edges per node.
 const WORDS_PER_NODE: usize = 25;
-/// So many words that nodes run out first, whatever the positions.
+/// The number of words per node with which nodes run out first in any position.
 const AMPLE_WORDS: usize = 60;
-/// The playouts of each of the two searches.
+/// The number of playouts of each of the two searches.
 const PLAYOUTS: u64 = 200_000;
-/// How much less than the best move the chosen one may be worth.
+/// The largest acceptable loss of value of the chosen move against the best one.
 const TOLERANCE: f32 = 0.02;
-/// The share of positions in which it must not be worth less than that: 95 of 100.
+/// The share of positions in which the loss must not be larger: 95 of 100.
 const SHARE: (usize, usize) = (95, 100);
-/// The longest time for which a search may stand still.
+/// The longest time for which folding may interrupt a search.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Memory for a tree.
+/// The memory of a tree.
 struct Room {
     nodes: Vec<NodeWords>,
     words: Vec<AtomicU32>,
@@ -53,7 +53,7 @@ impl Room {
     }
 }
 
-/// The worth of a piece in pawns.
+/// The value of a piece in pawns.
 fn pawns(piece: Piece) -> f32 {
     match piece {
         Piece::Pawn => 1.0,
@@ -64,7 +64,7 @@ fn pawns(piece: Piece) -> f32 {
     }
 }
 
-/// Material in pawns, plus a twentieth of a pawn for each square to which a piece may go.
+/// Material in pawns, plus 0.05 pawns for each square that a piece can move to.
 fn strength(board: &Board, color: Color) -> f32 {
     let (own, all) = (board.colors(color), board.occupied());
     let mut sum = 0.0;
@@ -84,21 +84,21 @@ fn strength(board: &Board, color: Color) -> f32 {
     sum
 }
 
-/// Two pawns more are a clear advantage.
+/// The value by `strength`; two pawns ahead are a clear advantage.
 fn value(board: &Board) -> Value {
     let mover = board.side_to_move();
     let ahead = strength(board, mover) - strength(board, !mover);
     Value { wl: (ahead / 4.0).tanh(), d: 0.0, m: 0.0 }
 }
 
-/// Captures and promotions are looked at first: the larger the victim and the smaller the capturing piece, the earlier.
+/// Captures and promotions have the largest logits; a larger victim and a smaller capturing piece make a logit larger.
 fn logit(board: &Board, mv: ChessMove) -> f32 {
     let victim = board.piece_on(mv.to).filter(|_| board.color_on(mv.to) == Some(!board.side_to_move()));
     let taken = victim.map_or(0.0, |victim| 1.0 + pawns(victim) - board.piece_on(mv.from).map_or(0.0, pawns) / 5.0);
     0.4 * (taken + mv.promotion.map_or(0.0, pawns))
 }
 
-/// Makes the playouts of one thread below a position.
+/// Makes playouts from a position in one thread.
 struct Player {
     history: History,
     root_len: usize,
@@ -108,13 +108,13 @@ struct Player {
     pauses: Pauses,
 }
 
-/// How often, and how long, the search stood still to make room.
+/// The number and the longest durations of the interruptions to make room.
 #[derive(Clone, Copy, Default)]
 struct Pauses {
     count: u64,
-    /// In wall-clock time, which includes what other programs did meanwhile.
+    /// Wall-clock time, which includes the time of other programs.
     longest: Duration,
-    /// In this thread's own time, as precisely as the system tells it.
+    /// This thread's processor time, as precisely as the system reports it.
     longest_own: Duration,
 }
 
@@ -128,7 +128,7 @@ impl Pauses {
     }
 }
 
-/// The processor time of this thread, to the scheduler's tick.
+/// This thread's processor time, which the system updates at each scheduler tick.
 fn own_time() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split(' ').next()?.parse().ok().map(Duration::from_nanos)
@@ -147,7 +147,7 @@ impl Player {
         }
     }
 
-    /// Makes `playouts` playouts, including those that restore.
+    /// Makes `playouts` playouts, including those that restore folded nodes.
     fn play<R: Repository>(&mut self, search: &mut Search<R>, playouts: u64) {
         let mut done = u64::from(search.nodes());
         while done < playouts {
@@ -202,11 +202,11 @@ fn positions() -> Vec<String> {
     text.lines().map(str::to_string).collect()
 }
 
-/// How far the small tree's move is from the best one, according to the large tree.
+/// The loss of value of the small tree's move, according to the large tree.
 struct Loss {
-    /// How much less it is worth than the move that the large tree chooses.
+    /// Against the move that the large tree chooses.
     from_choice: f32,
-    /// How much less it is worth than the most valuable move that the large tree has looked at.
+    /// Against the move with the largest Q in the large tree.
     from_largest: f32,
 }
 
@@ -217,7 +217,7 @@ fn loss(fen: &str, pauses: &Mutex<Pauses>) -> Loss {
     player.play(&mut bounded, PLAYOUTS);
     let best = bounded.best_edge().expect("a visited move");
     let chosen = best.mv.expect("a visited move");
-    // After a move that mates there is nothing to search.
+    // A move that mates is proven, and its search ends early.
     assert!(player.pauses.count > 0 || best.bounds().closed(), "the small tree was never full: {fen}");
     let mut total = pauses.lock().unwrap_or_else(PoisonError::into_inner);
     *total = total.plus(player.pauses);
@@ -235,7 +235,7 @@ fn loss(fen: &str, pauses: &Mutex<Pauses>) -> Loss {
     Loss { from_choice: best - ours, from_largest: largest - ours }
 }
 
-/// Writes to standard error, past the test runner, which does not show `eprintln!` if a test passes.
+/// Writes a line to standard error, past the test runner, which hides the output of `eprintln!` if a test passes.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -271,7 +271,7 @@ fn compare(fens: &[String]) {
     assert!(choice * SHARE.1 >= SHARE.0 * losses.len(), "{choice} of {} are too few", losses.len());
 }
 
-/// On every tenth position.
+/// Checks every tenth position.
 #[test]
 fn a_small_tree_chooses_as_a_large_one() {
     compare(&positions().into_iter().step_by(10).collect::<Vec<_>>());

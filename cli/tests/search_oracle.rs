@@ -1,7 +1,7 @@
-//! Compares the tree with Lc0's, visit for visit: one thread, batch 1, no cache, the same network.
+//! Compares the search tree with Lc0's, visit by visit: one thread, batch size 1, no cache, the same network.
 //!
-//! Each row of the oracle gives the flags with which Lc0 ran, what it searched, and how many visits each root move had.
-//! The real binary gets the same flags, and answers over UCI.
+//! Each row of the oracle has the flags with which Lc0 ran, the position and the limit, and the visits of each root
+//! move. The real binary gets the same flags, and prints its results over UCI.
 
 mod common;
 mod program;
@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 
-/// An engine that talks UCI.
+/// An engine process with UCI.
 struct Engine {
     process: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -36,7 +36,7 @@ impl Engine {
         writeln!(self.process.stdin.as_mut().expect("stdin is piped"), "{text}").expect("the engine reads");
     }
 
-    /// Returns everything up to the line that begins with `last`.
+    /// Reads lines up to the first one that begins with `last`.
     fn until(&mut self, last: &str) -> Vec<String> {
         let mut heard = Vec::new();
         loop {
@@ -62,11 +62,11 @@ fn best_line<'l>(mut heard: impl DoubleEndedIterator<Item = &'l str>) -> Option<
     heard.rfind(|line| line.starts_with("info depth")).and_then(|line| line.split_once(" pv ")).map(|(_, pv)| pv)
 }
 
-/// What a search reports.
+/// The results of a search.
 struct Said {
     /// The visits of each root move.
     visits: BTreeMap<String, i64>,
-    /// V of the moves whose result is certain.
+    /// V of the moves whose result is proven.
     results: BTreeMap<String, f64>,
     /// The best line.
     line: String,
@@ -90,12 +90,12 @@ impl Said {
         }
     }
 
-    /// What differs from a row with the same visits.
+    /// A difference to a row whose visits are the same.
     fn otherwise(&self, row: &Value) -> Option<String> {
         let children = row["children"].as_object().expect("children");
         let certain = children.iter().filter(|(_, child)| child["extra"] == "(T)");
         let mut results = certain.filter_map(|(mv, child)| Some((mv, child["V"].as_f64()?)));
-        // If not all of the output is on record, the line is known only up to its second move.
+        // If the output is not recorded in full, the line is only known up to its second move.
         let line = best_line(words(row, "raw").into_iter());
         let texts = [(self.best.as_str(), Some(text(row, "bestmove"))), (self.line.as_str(), line)];
         let texts = texts.into_iter().find(|(ours, theirs)| theirs.is_some_and(|theirs| theirs != *ours));
@@ -107,7 +107,7 @@ impl Said {
     }
 }
 
-/// Searches one row with the engine.
+/// Searches the position of a row.
 fn search(engine: &mut Engine, row: &Value) -> Said {
     engine.tell("ucinewgame");
     engine.tell(&format!("position fen {} moves {}", text(row, "fen"), words(row, "moves").join(" ")));
@@ -115,14 +115,14 @@ fn search(engine: &mut Engine, row: &Value) -> Said {
     Said::new(&engine.until("bestmove"))
 }
 
-/// How a search differs from its row.
+/// The differences between a search and its row.
 struct Difference {
-    /// The largest difference in a move's visits.
+    /// The largest difference in the visits of a move.
     most: i64,
-    /// The difference of all moves together.
+    /// The sum of the differences over all moves.
     sum: i64,
     same_best: bool,
-    /// What differs although all visits are the same.
+    /// Any other difference, if all visits are the same.
     otherwise: Option<String>,
 }
 
@@ -141,8 +141,8 @@ fn compare(engine: &mut Engine, row: &Value) -> Difference {
     }
 }
 
-/// The terms of "First light". Up to 100 nodes: equal visits in 95% of the rows, and at most 2 apart in the rest.
-/// Beyond: the same best move, and at most 2% of the visits elsewhere, in 95% of the rows.
+/// Checks the required agreement. Up to 100 nodes: equal visits in 95% of the rows, and a difference of at most 2 per
+/// move in the rest. Beyond: the same best move, and differences of at most 2% of the visits, in 95% of the rows.
 fn meets_the_terms(rows: &[(Value, Difference)], nodes: u64) {
     let n = rows.len();
     let (good, limit) = if nodes <= 100 {
@@ -160,7 +160,7 @@ fn meets_the_terms(rows: &[(Value, Difference)], nodes: u64) {
     assert!(good as f64 >= 0.95 * n as f64, "{nodes} nodes: {good} of {n} rows: {}", named(&|d| d.sum > 0));
     let otherwise = rows.iter().filter_map(|(row, d)| Some(format!("id {}: {}", row["id"], d.otherwise.as_ref()?)));
     let otherwise: Vec<String> = otherwise.collect();
-    // Deep in the tree the visits may differ although those of the root's moves are the same.
+    // Deeper in the tree, the visits may differ even if those of the root's moves are the same.
     let few = if nodes <= 100 { 0 } else { n / 10 };
     assert!(otherwise.len() <= few, "{nodes} nodes, {} rows said otherwise: {otherwise:#?}", otherwise.len());
     if let Some(limit) = limit {
@@ -173,7 +173,7 @@ fn check_configuration(rows: Vec<Value>, nets: &Path, configuration: &str) {
     let first = rows.first().unwrap_or_else(|| panic!("rows of {configuration}"));
     let weights = nets.join(format!("{}.pb.gz", text(first, "net")));
     let mut args = words(first, "args");
-    // Lc0 had no tablebases, and has no built-in endings.
+    // Lc0 had no tablebases when the rows were recorded, and it has no built-in endings.
     args.extend(["--search-graph=tree", "--no-builtin-endgames"]);
     let mut engine = Engine::start(&args, &weights);
     let mut by_nodes: BTreeMap<u64, Vec<(Value, Difference)>> = BTreeMap::new();
@@ -210,22 +210,22 @@ fn as_lc0_with_a_draw_score() {
     check_shared("classic_drawscore");
 }
 
-/// A network with an attention body with smolgen, several heads and moves left.
+/// A network with an attention body, smolgen, several heads and a moves-left head.
 #[test]
 fn as_lc0_with_an_attention_body() {
     check_shared("classic_mlh");
 }
 
-/// A network in the repository, so that a machine without the reference data checks the same code.
+/// A network from the repository, so that this code is also tested on a machine without the reference data.
 #[test]
 fn as_lc0_with_moves_left() {
     let nets = fixtures().join("nets/synthetic");
     check_configuration(json_lines(&fixtures().join("search.jsonl")), &nets, "classic_mlh2");
 }
 
-/// Rows that Lc0 searched with a cache whose key leaves out the history of a position: from some ten nodes on, it
-/// answers for positions for which the network would answer otherwise. Ours does not, so visits are compared with these
-/// rows only up to there; beyond, the move and nearly all visits are the same, and `classic_nocache` tests the rest.
+/// Rows that Lc0 searched with a cache whose key does not include a position's history: from about ten nodes on, the
+/// cache returns evaluations that differ from the network's. Our cache does not, so visits are compared with these rows
+/// only up to there; beyond, the best move and nearly all visits are the same, and `classic_nocache` tests the rest.
 #[test]
 fn as_lc0_with_its_cache() {
     let Some(shared) = shared() else { return };
@@ -235,9 +235,9 @@ fn as_lc0_with_its_cache() {
     check_configuration(rows, &shared.join("nets"), "classic");
 }
 
-/// Lc0's graph search refreshes an edge from a node that others have visited, and so does ours; but ours joins
-/// positions only if their reversible past is the same, and counts a visit that merely refreshes. So the visits are
-/// near each other, not equal.
+/// In Lc0's graph search an edge is refreshed from a node that other paths have visited, and in ours too. But ours
+/// joins positions only if their reversible history is the same, and counts a visit that merely refreshes an edge. So
+/// the visits are similar, but not equal.
 #[test]
 fn near_lc0s_graph_search() {
     let Some(shared) = shared() else { return };

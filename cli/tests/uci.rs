@@ -1,11 +1,11 @@
-//! Sessions with the real binary: what a GUI sends, and what no GUI should send.
+//! Sessions with the real binary: input that a GUI sends, and input that no GUI should send.
 
 mod driver;
 
 use driver::{A_WHILE, Engine, run, stderr, stdout};
 use std::process::Stdio;
 
-/// Smart pruning ends no search before it has as many visits as were asked for. A proof still does.
+/// Keeps smart pruning from ending a search before its last visit. A proven result still ends it.
 const TO_THE_LAST_VISIT: &str = "--smart-pruning-minimum-batches=10000";
 
 fn best_moves(lines: &[String]) -> usize {
@@ -45,7 +45,7 @@ fn nobody_reads_standard_error() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let mut command = driver::binary();
-    // An option without effect is reported there.
+    // An option without effect is reported on standard error.
     command.args(["--backend=random", "--task-workers=1"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
     assert!(command.status().expect("the binary starts").success());
 }
@@ -95,7 +95,7 @@ fn lines_of_a_megabyte() {
     let lines = engine.ask("isready", "readyok");
     assert_eq!(lines.len(), 5, "{lines:#?}");
     assert!(lines.iter().all(|line| line.len() < 1000));
-    // A legal game of a megabyte: each side's knight goes there and back 52,000 times.
+    // A legal game of a megabyte: each side's knight moves out and back 52,000 times.
     engine.say(&format!("position startpos moves {}", "g1f3 g8f6 f3g1 f6g8 ".repeat(52_000)));
     assert_eq!(engine.ask("d", "info string fen").len(), 1);
     engine.best_move("go nodes 10");
@@ -207,7 +207,7 @@ fn pondering_waits_for_the_hit() {
     assert_eq!(engine.overhear(), Vec::<String>::new());
 }
 
-/// What was pondered is kept after the hit, and in the next move's tree.
+/// The tree of a ponder search is kept after `ponderhit`, and for the next move.
 #[test]
 fn pondering_is_not_lost() {
     let mut engine = Engine::with(&["--backend=random", "--ponder", "--smart-pruning-factor=0"]);
@@ -228,12 +228,12 @@ fn pondering_is_not_lost() {
     engine.ask("stop", "bestmove");
 }
 
-/// The clock leaves hours: an engine that waits for its budget runs into the test's patience.
+/// There are hours on the clock, so an engine that uses its budget exceeds the test's time limit.
 #[test]
 fn a_hit_on_a_forced_move_is_answered_at_once() {
     for manager in ["smooth", "legacy"] {
         let mut engine = Engine::with(&["--backend=random", "--ponder", &format!("--time-manager={manager}")]);
-        // The only legal move is to take the queen.
+        // The only legal move captures the queen.
         engine.say("position fen 7k/8/8/8/8/8/1q6/K5R1 w - - 0 1");
         engine.say("go ponder wtime 36000000 btime 36000000");
         assert_eq!(best_moves(&engine.overhear()), 0);
@@ -268,8 +268,8 @@ fn quit_ends_a_search_at_once() {
     assert!(status.success());
 }
 
-/// Opening a pipe into which nothing writes, as a network or as hints, waits for ever. Searches that were asked for
-/// before `quit` hold it up no longer than the network itself does.
+/// Opening a pipe to which nothing writes, as the network or the hints, never returns. Searches that were requested
+/// before `quit` delay it no longer than the network itself does.
 #[cfg(unix)]
 #[test]
 fn quit_ends_what_waits_for_a_file() {
@@ -290,7 +290,7 @@ fn quit_ends_what_waits_for_a_file() {
         (&hints, "isready\ngo nodes 10\nquit"),
         (&"--threads=1".to_string(), &set),
     ];
-    // Each session takes the five seconds.
+    // Each session takes five seconds, so they run at the same time.
     std::thread::scope(|scope| {
         for (option, lines) in sessions {
             scope.spawn(move || {
@@ -303,7 +303,7 @@ fn quit_ends_what_waits_for_a_file() {
     });
 }
 
-/// The tree is cleared, and the evaluations made for it are kept.
+/// The tree is cleared, but the evaluations made for it stay in the cache.
 #[test]
 fn to_clear_the_tree_leaves_the_cache() {
     let mut engine = Engine::start();
@@ -350,7 +350,7 @@ fn wait_holds_back_what_can_wait() {
     assert!(engine.finish().0.success());
 }
 
-/// A script may end with `quit`, and `stop` belongs to the search before it.
+/// A script may end with `quit`; `stop` applies to the search before it.
 #[test]
 fn what_comes_behind_a_wait_is_meant_for_later() {
     let mut engine = Engine::with(&["--backend=random", TO_THE_LAST_VISIT]);
@@ -366,13 +366,13 @@ fn what_comes_behind_a_wait_is_meant_for_later() {
     assert!(as_asked, "{searched:?} {lines:#?}");
 }
 
-/// Up to a thousand lines of input are kept; a search without an end can't be told to stop by a line behind more than
-/// that.
+/// At most a thousand lines of input are kept during a `wait`. A search without a limit is stopped then, because it
+/// could not read a `stop` behind more lines.
 #[test]
 fn more_behind_a_wait_than_is_kept_ends_a_search_without_an_end() {
     let flood = "position startpos moves e2e4\n".repeat(1500);
     let said = "info string more has come in behind wait than is kept: the search is stopped";
-    // A search that has an end of its own goes on until then.
+    // A search with a limit of its own goes on until that limit.
     for (go, times_said) in [("go infinite", 1), ("go movetime 300", 0)] {
         let mut engine = Engine::with(&["--backend=constant"]);
         engine.say(&format!("{go}\nwait\n{flood}d\nstop\nquit"));
@@ -384,7 +384,7 @@ fn more_behind_a_wait_than_is_kept_ends_a_search_without_an_end() {
     }
 }
 
-/// The mate is found before anything behind the `wait` takes effect: another search, the end of the input, or `quit`.
+/// The mate is found before any input behind `wait` takes effect: another search, the end of the input, or `quit`.
 #[test]
 fn wait_waits_for_a_mate() {
     let position = "position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\ngo mate 1\nwait\n";
@@ -413,7 +413,7 @@ fn a_mate_that_may_not_be_played_ends_no_search() {
 #[test]
 fn the_last_line_is_about_the_move_that_is_played() {
     let (mut by_bound, mut by_visits) = (Engine::start(), Engine::start());
-    // If nearly every move is looked at, the best one seldom has the most visits.
+    // With these settings nearly every move can be chosen by its bound, so the best one seldom has the most visits.
     for option in ["FinalChoice value lcb", "LcbStdevs value 0", "LcbMinVisitShare value 0.01"] {
         by_bound.say(&format!("setoption name {option}"));
     }
@@ -440,13 +440,13 @@ fn search_moves_are_the_only_ones() {
     assert!(lines[0].starts_with("info string go: searchmoves: "), "{lines:#?}");
 }
 
-/// The tree has more visits than are asked for, but none of them is of the move that may be played.
+/// The tree already has more visits than the limit, but none of the only move in `searchmoves`.
 #[test]
 fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
-    // Three men, to see what the search does with moves of which nothing is known.
+    // Three men without built-in endings, so that the moves have no known results.
     let unknown = "--no-builtin-endgames";
     let mut engine = Engine::with(&["--backend=constant", "--threads=1", "--smart-pruning-factor=0", unknown]);
-    // After this the queen may be taken: a draw.
+    // This move loses the queen, which is a draw.
     engine.say("position fen 8/8/8/4k3/8/8/8/KQ6 w - - 0 1");
     for go in ["go nodes 100", "go movetime 0"] {
         engine.say("ucinewgame");
@@ -465,7 +465,8 @@ fn a_search_among_some_moves_looks_at_one_of_them_at_least() {
     assert_eq!(visits(&lines[lines.len() - 2]), 21, "one more than there were: {lines:#?}");
 }
 
-/// Among all moves the mate is played, although another one has hundreds of visits.
+/// Without `searchmoves`, the mate is played, although another move has hundreds of visits from a search with
+/// `searchmoves`.
 #[test]
 fn visits_of_the_moves_that_were_named_stand_against_no_other() {
     let mut engine = Engine::with(&["--backend=host", "--threads=1"]);
@@ -475,8 +476,8 @@ fn visits_of_the_moves_that_were_named_stand_against_no_other() {
     assert_eq!(engine.best_move("go nodes 700 searchmoves a1a7 h2h3"), "a1a7");
 }
 
-/// What the mate proves about the position says nothing about the moves without a visit, and neither does what the
-/// network says of a position with a mate in it.
+/// Moves without a visit get neither the value that the mate proves for the position, nor the network's value of the
+/// position, which has a mate in it.
 #[test]
 fn a_move_without_a_visit_is_not_worth_what_another_proves() {
     let mut engine = Engine::with(&[
@@ -525,7 +526,7 @@ fn castling_is_written_as_the_gui_reads_it() {
     assert_eq!(engine.best_move("go nodes 5 searchmoves e1g1"), "e1h1");
     engine.say(&format!("{position} moves e1h1"));
     assert!(engine.ask("d", "info string fen")[0].contains("R4RK1 b"));
-    // If the king or the rook is not on its home square, the king's two steps would be another move, or none.
+    // If the king or rook is not on its home square, the king's two steps would be another move or an illegal one.
     engine.say("setoption name UCI_Chess960 value false");
     engine.say("position fen 5k2/8/8/8/8/8/8/R4KR1 w GA - 0 1");
     assert_eq!(engine.best_move("go nodes 5 searchmoves f1a1"), "f1a1");
@@ -553,10 +554,10 @@ fn several_lines_come_in_order() {
     assert!(first_moves[1] != best && first_moves[2] != best && first_moves[1] != first_moves[2]);
 }
 
-/// Once a mate is found, the root's worth says nothing about the moves without a visit.
+/// After a mate is found, the root's value is not that of the moves without a visit.
 #[test]
 fn behind_a_mate_only_moves_that_were_searched_are_lines() {
-    // Each move is visited once before any is visited twice.
+    // With this FPU, each move is visited once before any is visited twice.
     let each_once = ["--fpu-strategy=absolute", "--fpu-value=1"];
     let mut engine =
         Engine::with(&[&["--backend=constant", "--multipv=50", "--smart-pruning-factor=0"], &each_once[..]].concat());
@@ -620,7 +621,7 @@ fn a_move_that_nobody_visited_ends_the_line() {
     assert!(root.contains("(P:  0.00%)"), "{root}");
 }
 
-/// Lc0's rule: int((1 + M) / 2), where the M of a move without a visit is one more than the root's.
+/// Lc0's formula is int((1 + M) / 2), where the M of a move without a visit is the root's plus one.
 #[test]
 fn moves_left_of_a_move_that_nobody_visited() {
     let net = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/nets/synthetic/synthetic-c-se-conv-wdl-mlh-in2.pb.gz");
@@ -683,13 +684,12 @@ fn field(line: &str, label: &str) -> f32 {
     after.split([')', '%']).next().unwrap().trim().parse().unwrap_or(f32::NAN)
 }
 
-/// With contempt, GUIs are shown what the position is worth without it, as far as `WDLEvalObjectivity` says.
+/// With contempt, GUIs are shown the position's value without it, to the degree of `WDLEvalObjectivity`.
 #[test]
 fn contempt_is_not_shown() {
     let said = |contempt: &str, objectivity: &str, nodes: u32| {
         let options = ["--backend=host", "--threads=1", "--show-wdl", "-v", "--score-type=W-L", "--draw-score=0.25"];
-        // How far contempt moves a score depends on how drawn the network says the position is: the network alone, not
-        // the hints.
+        // The effect of contempt depends on the draw probability of the network's value, which hints would change.
         let contempt = [contempt, objectivity, "--wdl-draw-rate-target=0.6", "--hints=off"];
         let mut engine = Engine::with(&[&options[..], &contempt[..]].concat());
         engine.ask(&format!("go nodes {nodes}"), "bestmove")
@@ -725,9 +725,9 @@ fn a_bad_table_is_named_once() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("KQvK.rtbw"), [0; 80]).unwrap();
     let tables = format!("--syzygy-paths={}", folder.display());
-    // Built-in endings would be asked first.
+    // Built-in endings would be used before the tables.
     let mut engine = Engine::with(&["--backend=random", "--no-builtin-endgames", &tables]);
-    // With four pieces the table is asked in the tree, when the knight is taken.
+    // With four men, the table is probed in the tree, when the knight is captured.
     engine.say("position fen 8/8/4k3/8/8/2nQ4/8/K7 w - - 0 1");
     let noted = |lines: Vec<String>| lines.iter().filter(|line| line.contains("KQvK.rtbw: ")).count();
     assert_eq!(noted(engine.ask("go nodes 100", "bestmove")), 1);
@@ -735,7 +735,7 @@ fn a_bad_table_is_named_once() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The statistics of a search, by which networks can be told apart.
+/// The move statistics of a search, which differ between networks.
 fn searched(engine: &mut Engine) -> Vec<String> {
     engine.say("ucinewgame");
     let lines = engine.ask("go nodes 20", "bestmove");
@@ -762,7 +762,7 @@ fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
         if wrong == "--backend=opencl" {
             args.push("--backend-opts=device='no such device'");
         }
-        // A GUI that asks before the game hears it then; one that does not hears it with the first search.
+        // A GUI that sends `isready` before the game gets the warning then; any other gets it with the first search.
         for first in ["isready", "d"] {
             let mut engine = Engine::with(&args);
             engine.ask(first, if first == "d" { "info string fen" } else { "readyok" });
@@ -777,7 +777,7 @@ fn a_wrong_setting_is_said_once_and_costs_no_more_than_itself() {
     }
 }
 
-/// What is said of a setting that can't be had, also directly after a best move.
+/// The warning about a setting that is not available, also directly after a `bestmove`.
 fn warned(engine: &mut Engine) -> String {
     let lines = engine.ask("isready", "readyok");
     lines.into_iter().find(|line| line.starts_with("info string WARNING: ")).expect("a warning")
@@ -843,7 +843,7 @@ fn what_could_not_be_had_is_looked_for_again() {
     assert_ne!(searched(&mut engine), small, "with the next game");
 }
 
-/// Smart pruning is on and looks at the root meanwhile: whenever that happens, it is after the same number of playouts.
+/// Smart pruning is on, but checks the root at fixed numbers of playouts, so it does not depend on timing.
 #[test]
 fn one_thread_makes_the_same_tree_in_every_run() {
     for go in ["go nodes 60", "go nodes 800", "go depth 6"] {
@@ -879,7 +879,7 @@ fn the_tree_is_kept_while_the_game_goes_on() {
     assert!(first(&engine.ask("go nodes 1", "bestmove")) <= 1);
 }
 
-/// The reader goes away: that is no failure, and no reason to say anything.
+/// If the reader of the output goes away, that is no failure, and there is no error message.
 #[test]
 fn a_broken_pipe_is_quiet() {
     use std::io::Read;
@@ -941,7 +941,7 @@ fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
         engine.say(go);
         engine.until("bestmove");
     }
-    // Nor does the search spin while it waits for `stop`.
+    // Nor does the search use the CPU while it waits for `stop`.
     engine.say("position fen 4k3/8/8/8/8/8/8/4K3 w - - 0 1");
     engine.say("go infinite");
     std::thread::sleep(A_WHILE);
@@ -953,13 +953,13 @@ fn a_tree_that_can_not_get_deeper_ends_the_search_for_depth() {
     assert!(nodes < 1000, "{nodes} nodes");
 }
 
-/// In a graph each playout ends in exactly one way, whichever thread makes it, also where the answers of several
-/// threads come together.
+/// In a graph each playout is counted in exactly one way, whichever thread makes it, even if several threads evaluate
+/// the same position at the same time.
 #[test]
 fn every_playout_is_counted_once_whoever_does_it() {
     let roles = ["--gather-threads=2", "--eval-threads=2", "--backprop-threads=2"];
     for threads in [&["--threads=1"][..], &["--threads=2"], &roles] {
-        // Without a cache: with one, positions that are in a batch twice would be evaluated only once.
+        // No cache, because with one a position that is twice in a batch would be evaluated only once.
         let fixed =
             ["--backend=random", "--search-graph=graph", "--nncache=0", "--show-statistics", "--minibatch-size=16"];
         let mut engine = Engine::with(&[&fixed, threads].concat());
@@ -988,7 +988,8 @@ fn a_limit_of_speed_holds_whoever_does_the_playouts() {
             let at = words.iter().position(|word| *word == name).expect(name);
             words[at + 1].parse().expect("a number")
         };
-        // The overhead is taken off the 700 ms. Without the limit there would be some hundred times as many nodes.
+        // The move overhead is subtracted from the 700 ms. Without the limit there would be some hundred times as many
+        // nodes.
         let most = 500.0 * number("time") / 1000.0 + 20.0;
         assert!(number("nodes") > 50.0 && number("nodes") <= most, "{threads}: {words:?}");
     }

@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Longer than any answer takes on a busy machine, emulated or not. A test that has waited this long fails.
+/// A time in which any answer comes on a busy machine, emulated or not. A test that waits for longer fails.
 pub fn patience() -> Duration {
     Duration::from_secs(if program::is_emulated() { 1200 } else { 60 })
 }
@@ -20,11 +20,11 @@ pub fn patience() -> Duration {
 /// Long enough to notice an answer that should not come.
 pub const A_WHILE: Duration = Duration::from_millis(200);
 
-/// A cache of the tests' own, so that no tuning that a user has kept decides what is tested; programs that were
-/// compiled for one test are there for the next.
+/// The tests' own cache, so that they do not depend on the user's tuning; programs that one test has compiled are
+/// reused by the next.
 pub const OWN_CACHE: &str = concat!("--cache-dir=", env!("CARGO_TARGET_TMPDIR"), "/programs");
 
-/// A folder of a test's own, which is removed with it.
+/// A folder for one test, which is removed at its end.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -35,7 +35,7 @@ impl Folder {
         folder
     }
 
-    /// The folder's path; what writes into it has to make the folder.
+    /// The path of a folder that does not exist yet.
     pub fn absent(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("oncilla-{name}-{}", std::process::id())))
     }
@@ -61,7 +61,7 @@ impl Drop for Folder {
 pub struct Engine {
     process: Child,
     lines: Receiver<String>,
-    /// Every line that was heard so far.
+    /// All lines of output so far.
     pub heard: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Engine {
         lines.last().and_then(|line| line.split(' ').nth(1)).expect("a best move").to_string()
     }
 
-    /// The lines that come within [`A_WHILE`].
+    /// The lines that are printed within [`A_WHILE`].
     pub fn overhear(&mut self) -> Vec<String> {
         let from = self.heard.len();
         let deadline = Instant::now() + A_WHILE;
@@ -143,7 +143,8 @@ impl Engine {
         }
     }
 
-    /// Closes the input and waits for the end. Returns the exit status and all lines that were still to come.
+    /// Closes the input and waits for the process to end. Returns the exit status and the lines that were still to
+    /// come.
     pub fn finish(mut self) -> (ExitStatus, Vec<String>) {
         drop(self.process.stdin.take());
         let mut rest = Vec::new();
@@ -166,7 +167,7 @@ impl Drop for Engine {
     }
 }
 
-/// Says something to a person, past the test runner, which does not show `eprintln!` if a test passes.
+/// Writes a line to standard error, past the test runner, which hides the output of `eprintln!` if a test passes.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -176,7 +177,7 @@ pub fn binary() -> Command {
     program::command()
 }
 
-/// Starts the binary; the caller takes care of its input and its outputs.
+/// Starts the binary; the caller handles its input and output.
 pub fn spawn(args: &[&str]) -> (Child, ChildStdin) {
     let mut process = binary()
         .args(args)
@@ -198,8 +199,8 @@ pub fn run(args: &[&str], input: &str) -> Output {
 pub fn run_bytes(args: &[&str], input: &[u8]) -> Output {
     let (process, mut stdin) = spawn(args);
     let input = input.to_vec();
-    // Written by a thread of its own, because the output pipe may fill up meanwhile. A command that reads nothing
-    // closes the input pipe.
+    // A thread writes the input, because the output pipe may fill up meanwhile. A command that reads nothing closes the
+    // input pipe.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = process.wait_with_output().expect("output");
     writer.join().expect("the writer ends");
