@@ -1,5 +1,5 @@
-//! Compares the JSON Schemas of `oncilla analysis` with the engine itself: the schema of queries accepts what the
-//! engine accepts, the engine refuses what the schema refuses, and what the engine answers fits the schema of answers.
+//! Compares the JSON Schemas of `oncilla analysis` with the engine: the schema of queries accepts what the engine
+//! accepts, the engine refuses what the schema refuses, and the engine's answers fit the schema of answers.
 
 mod driver;
 mod requests;
@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/analysis/check.py");
 
-/// Queries with faults that a schema can't see, because they are in texts, in the position, or in what two fields say
-/// together.
+/// Queries with errors that a schema can't detect, because they are in texts, in the position, or in a combination of
+/// two fields.
 const UNSEEN: [&str; 12] = [
     r#"{"analyzeTurns":[0],"moves":[],"priorities":[1,2]}"#,
     r#"{"analyzeTurns":[0.0],"moves":[]}"#,
@@ -29,7 +29,7 @@ const UNSEEN: [&str; 12] = [
     r#"{"allowMoves":[{"moves":[],"player":"W","untilDepth":1},{"moves":[],"player":"w","untilDepth":1}],"moves":[]}"#,
 ];
 
-/// What the schema says of each line: `None` if the line is right. The whole result is `None` if the checker can't run.
+/// The schema's error for each line: `None` if the line is valid. The whole result is `None` if the checker can't run.
 fn check(schema: &str, lines: &[String]) -> Option<Vec<Option<String>>> {
     let is_here = Command::new("python3").args(["-c", "import jsonschema"]).output();
     if !is_here.is_ok_and(|output| output.status.success()) {
@@ -50,7 +50,7 @@ fn check(schema: &str, lines: &[String]) -> Option<Vec<Option<String>>> {
     Some(found)
 }
 
-/// Good queries and actions of every kind.
+/// Valid queries and actions of every kind.
 fn good() -> Vec<Value> {
     let rule = json!([{ "player": "w", "moves": ["e2e4", " G1F3 "], "untilDepth": 2 }]);
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -102,7 +102,7 @@ fn bad() -> Vec<Value> {
     all
 }
 
-/// Sends the requests with an id each. Returns their lines and the engine's answers.
+/// Sends the requests, each with an id. Returns their lines and the engine's answers.
 fn ask(requests: &[Value], args: &[&str]) -> (Vec<String>, Vec<Value>) {
     let lines: Vec<String> = (requests.iter().enumerate())
         .map(|(number, request)| {
@@ -135,7 +135,7 @@ fn queries_are_what_the_schema_says() {
     for (query, found) in bad.iter().zip(of_bad) {
         assert_eq!(found.is_none(), UNSEEN.contains(&query.to_string().as_str()), "{query}: {found:?}");
     }
-    // A line that is no request, one without an id, and one whose id is no text.
+    // A line that is not an object, one without an id, and one whose id is not a string.
     let refused = check("query", &["5".to_string(), "{}".to_string(), r#"{"id":5,"moves":[]}"#.to_string()]).unwrap();
     assert!(refused.iter().all(Option::is_some), "{refused:?}");
 }
@@ -145,13 +145,13 @@ fn answers_are_what_the_schema_says() {
     let all = [good(), bad()].concat();
     let mut lines = Vec::new();
     lines.extend(ask(&all, &["--backend=random"]).1);
-    // With a network there is more in the answers; few visits are enough.
+    // Answers have more fields with a network; few visits are enough.
     let few = |mut query: Value| {
         query["maxVisits"] = json!(10);
         query
     };
     lines.extend(ask(&good().into_iter().map(few).collect::<Vec<_>>(), &["--backend=host"]).1);
-    // A query that is ended before anything is known, and lines that are no requests.
+    // A query that is terminated before it has any results, and lines that are not requests.
     let input = "{\"id\":\"a\",\"moves\":[],\"maxVisits\":1000000000,\"priority\":5}\n{\"id\":\"b\",\"moves\":[]}\n\
                  {\"id\":\"t\",\"action\":\"terminate_all\"}\nquit\n[]\n";
     let output = run(&["analysis", "--backend=random", "--parallel=1"], input);
@@ -169,7 +169,7 @@ fn answers_are_what_the_schema_says() {
     for (text, found) in texts.iter().zip(&found) {
         assert_eq!(*found, None, "{text:.500}");
     }
-    // What the schema says of answers that are wrong.
+    // The schema's errors for invalid answers.
     let mut answer = lines.iter().find(|line| line["moveInfos"][0]["move"].is_string()).unwrap().clone();
     answer["moveInfos"][0]["winrate"] = json!(1.5);
     let mut other = answer.clone();

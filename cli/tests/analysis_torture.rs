@@ -1,5 +1,5 @@
-//! `oncilla analysis` in little memory, with ten thousand queries that wait, a thousand of them broken, and terminates
-//! in between: nothing is lost and nothing comes twice.
+//! Runs `oncilla analysis` with little memory and ten thousand queries in the queue, a thousand of them broken, and
+//! with `terminate` actions in between: no answer is lost or comes twice.
 
 #![cfg(unix)]
 
@@ -15,29 +15,30 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-/// How many requests are sent.
+/// The number of requests.
 const REQUESTS: usize = 10_000;
 
 /// One request in this many is broken.
 const BROKEN: usize = 10;
 
-/// One request in this many would never end by itself.
+/// One request in this many has a search that would never end by itself.
 const ENDLESS: usize = 100;
 
-/// How much writable memory the process may have, in KiB, as `ulimit -d` takes it.
+/// The limit of the process's writable memory, in KiB, as for `ulimit -d`.
 const MEMORY_KIB: u64 = 300_000;
 
-/// How many queries are sent at once, far more than the queue takes.
+/// A number of queries that is far beyond the size of the queue.
 const MANY: usize = 20_000;
 
-/// A game without an end.
+/// A game that can be repeated without end.
 const GAME: [&str; 8] = ["g1f3", "g8f6", "f3g1", "f6g8", "b1c3", "b8c6", "c3b1", "c6b8"];
 
-/// What is sent, and what must come back.
+/// The input, and the expected answers.
 #[derive(Default)]
 struct Conversation {
     input: Vec<u8>,
-    /// How many lines of each kind are expected: a final line of an id and a turn, an error of an id, an echo of an id.
+    /// The expected number of lines of each kind: a final line of an id and a turn, an error of an id, an echo of an
+    /// id.
     expected: HashMap<String, usize>,
 }
 
@@ -124,7 +125,7 @@ fn conversation() -> Conversation {
     all
 }
 
-/// The kind of a line, as [`Conversation::expected`] counts it.
+/// The kind of a line, as a key of [`Conversation::expected`].
 fn kind(answer: &Value) -> String {
     let id = answer["id"].as_str();
     match (answer["error"].is_string(), answer["action"].is_string(), id) {
@@ -149,7 +150,7 @@ fn start_within(memory_kib: u64, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Whether the limit can't be set: an emulator has memory of its own.
+/// Whether the limit can't be set, because an emulator uses memory of its own.
 fn is_out_of_reach() -> bool {
     let is_emulated = program::is_emulated();
     if is_emulated {
@@ -191,12 +192,12 @@ fn ten_thousand_queries_a_thousand_of_them_broken() {
     let errors: usize = found.iter().filter(|(kind, _)| kind.starts_with("error")).map(|(_, count)| count).sum();
     assert_eq!(errors, REQUESTS / BROKEN);
     assert!(empty > 0, "some were ended before they were searched");
-    // On systems that say how much was used.
+    // On systems that report the memory that was used.
     assert!(resident < MEMORY_KIB << 10, "{resident} bytes");
     say(&format!("{} lines, {empty} without results, {} MiB", found.values().sum::<usize>(), resident >> 20));
 }
 
-/// However many queries wait, the queue is bounded, and a client that sends more has to wait, too.
+/// The queue's size is limited for any number of queries, and a client that sends more has to wait.
 #[test]
 fn any_number_of_queries_needs_no_more_memory_than_the_queue_has() {
     if is_out_of_reach() {

@@ -1,4 +1,4 @@
-//! OpenCL drivers that end a process that asks for their devices, or that never answer.
+//! Tests OpenCL drivers that abort the process that lists their devices, or that never return.
 #![cfg(all(unix, not(target_os = "macos")))]
 
 mod driver;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 const LIBRARY: &str = "ONCILLA_OPENCL_LIBRARY";
 
-/// A library that ends its process in the first call.
+/// A library that aborts its process in the first call.
 const ABORTING: &str =
     "#[unsafe(no_mangle)]\npub extern \"C\" fn clGetPlatformIDs() -> i32 { std::process::abort() }\n";
 
@@ -23,7 +23,7 @@ fn aborting_library(folder: &Path) -> PathBuf {
     library
 }
 
-/// What the program says to a GUI that lets it play a move.
+/// The program's output to a GUI that has it play a move.
 fn session(library: &Path, args: &[&str]) -> String {
     let input = std::io::Cursor::new("isready\ngo nodes 10\n");
     let mut process = binary();
@@ -64,7 +64,7 @@ fn a_driver_that_aborts_ends_no_game() {
     assert!(stderr(&listed).starts_with(&format!("oncilla: {ended}")), "{}", stderr(&listed));
 }
 
-/// A pipe into which nothing writes: opening it waits for ever.
+/// A pipe to which nothing writes: opening it never returns.
 #[test]
 fn a_driver_that_does_not_answer_ends_no_game() {
     if driver::program::is_emulated() {

@@ -1,5 +1,5 @@
-//! The fuzz targets without the fuzzer: with every `cargo test` they run over the kept corpus, and over some thousand
-//! mutations of it. `ci/fuzz` runs the real fuzzer.
+//! Runs the fuzz targets without a fuzzer: every `cargo test` runs them over the stored corpus and over several
+//! thousand mutations of it. `ci/fuzz` runs the real fuzzer.
 
 #[path = "orders/random.rs"]
 mod random;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The number of mutations for each target.
 const MUTATIONS: u64 = 20_000;
 
-/// What texts are made of: words of all three languages, and bytes that break words.
+/// The parts of texts: words of UCI, FENs, options and JSON, and bytes that break words.
 const WORDS: [&[u8]; 32] = [
     b" ", b"\t", b"\0", b"\xff", b"\xc3", b"-", b"/", b"=", b"(", b")", b",", b"'", b"9", b"1e99", b"value", b"name",
     b"moves", b"fen", b"go", b"wtime", b"e2e4", b"KQkq", b"smooth", b"\n", b"\"", b"{", b"}", b"[", b"]", b":",
@@ -60,7 +60,7 @@ fn run(name: &str, target: fn(&[u8])) {
     for seed in 0..MUTATIONS {
         let text = mutate(&mut Random::new(seed), &corpus);
         let judged = std::panic::catch_unwind(|| target(&text));
-        // The text is what a person needs in order to look into the failure.
+        // The text is needed to investigate the failure.
         assert!(judged.is_ok(), "{name}, seed {seed}: {:?}", String::from_utf8_lossy(&text));
     }
 }

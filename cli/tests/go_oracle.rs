@@ -1,6 +1,6 @@
-//! Compares what is said of positions with KataGo's network, through `oncilla eval` and `oncilla analysis`, on the host
-//! and on an OpenCL device, with what KataGo says. KataGo's numbers are White's; those of `eval` are the side to
-//! move's.
+//! Compares evaluations by a KataGo network, through `oncilla eval` and `oncilla analysis`, on the host and on an
+//! OpenCL device, with KataGo's. KataGo's values are from White's view; those of `eval` are from the view of the side
+//! to move.
 
 mod common;
 mod driver;
@@ -12,13 +12,13 @@ use std::path::Path;
 
 const NETWORK: &str = "nets/g170-b6c96-s175395328-d26788732.bin.gz";
 
-/// Bound on probabilities, win rates and ownership.
+/// The bound on probabilities, win rates and ownership.
 const BOUND: f64 = 1e-4;
 
-/// Bound on points, and on utility.
+/// The bound on points and utility.
 const BOUND_SCORE: f64 = 1e-3;
 
-/// The number of rows on record.
+/// The number of recorded rows.
 const ROWS: usize = 40;
 
 fn rows(shared: &Path) -> Vec<Value> {
@@ -27,7 +27,7 @@ fn rows(shared: &Path) -> Vec<Value> {
     rows
 }
 
-/// The position of a row in the form of a query.
+/// A row's position in the form of a query.
 fn position(row: &Value) -> Value {
     let mut position = json!({});
     for field in ["boardXSize", "boardYSize", "rules", "komi", "initialStones", "moves"] {
@@ -38,7 +38,7 @@ fn position(row: &Value) -> Value {
     position
 }
 
-/// What the program answers to these lines.
+/// The program's answers to these lines.
 fn ask(shared: &Path, args: &[&str], lines: &[Value]) -> Vec<Value> {
     let weights = format!("--weights={}", shared.join(NETWORK).display());
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -57,7 +57,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
 }
 
-/// The names of a board's points, row by row from the top, and of a pass.
+/// The names of a board's points, row by row from the top, and of the pass.
 fn names(row: &Value) -> Vec<String> {
     let (x, y) = (row["boardXSize"].as_u64().unwrap() as usize, row["boardYSize"].as_u64().unwrap() as usize);
     let columns: Vec<char> = "ABCDEFGHJKLMNOPQRST".chars().collect();
@@ -71,7 +71,7 @@ fn farthest(ours: &[f64], theirs: &[f64]) -> f64 {
     ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// The largest differences in shares and in points.
+/// The largest differences of probabilities and of points.
 #[derive(Debug, Default)]
 struct Worst {
     share: f64,
@@ -93,7 +93,7 @@ impl Worst {
     }
 }
 
-/// Compares an answer of `oncilla eval` with what KataGo said.
+/// Compares an answer of `oncilla eval` with KataGo's.
 fn compare(worst: &mut Worst, row: &Value, answer: &Value) {
     let raw = &row["raw"];
     let side = if text(row, "toMove") == "W" { 1.0 } else { -1.0 };
@@ -160,7 +160,7 @@ fn an_analysis_of_one_visit_is_katagos() {
     worst.check("analysis");
 }
 
-/// What the network says of a board that is turned or mirrored is turned back.
+/// The network's output for a rotated or mirrored board is mapped back.
 #[test]
 fn a_turned_board_is_seen_as_katago_sees_it() {
     let Some(shared) = shared() else { return };
@@ -181,7 +181,7 @@ fn a_turned_board_is_seen_as_katago_sees_it() {
         let winrate = 0.5 * (1.0 + number(seen, "whiteWin") - number(seen, "whiteLoss"));
         worst.share(number(&answer, "winrate"), 0.5 + side * (winrate - 0.5));
         worst.share(number(&answer, "noResult"), number(seen, "noResult"));
-        // These have three digits behind the point.
+        // These are rounded to three decimals.
         worst.points(number(&answer, "lead"), side * number(seen, "whiteLead"));
         worst.points(number(&answer, "score"), side * number(seen, "whiteScoreSelfplay"));
         for (name, theirs) in names(row).iter().zip(seen["policy"].as_array().expect("a policy")) {
@@ -194,7 +194,7 @@ fn a_turned_board_is_seen_as_katago_sees_it() {
     worst.check("eval of turned boards");
 }
 
-/// True if there is a device; false, after printing a line, if there is none.
+/// Whether there is a device. If not, prints a line.
 fn device_is_there() -> bool {
     match oncilla_opencl::device::list() {
         Ok(_) => true,

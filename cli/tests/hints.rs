@@ -1,11 +1,11 @@
-//! `Hints`: evaluations that take into account what hangs, over UCI.
+//! Tests `Hints` over UCI: evaluations that take hanging pieces into account.
 
 mod driver;
 
 use driver::Engine;
 use std::path::PathBuf;
 
-/// White's queen can take a pawn that is defended by a pawn.
+/// White's queen can capture a pawn that another pawn defends.
 const HANGING: &str = "position fen 4k3/2p5/3p4/8/8/3Q4/8/4K3 w - - 0 1";
 
 /// The statistics after a search of `nodes` nodes: a line for each root move.
@@ -80,7 +80,7 @@ fn an_evaluation_that_the_cache_has_is_corrected_once() {
     assert_eq!((&first, &cached), (&without, &without));
 }
 
-/// Threads with roles of their own see the same as threads that take all roles.
+/// Threads with separate roles use hints like threads with all roles.
 #[test]
 fn threads_with_roles_are_told_as_well() {
     let roles = ["--gather-threads=1", "--eval-threads=1", "--backprop-threads=1"];

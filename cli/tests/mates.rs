@@ -1,4 +1,5 @@
-//! Forced mates are found, proved and shown: every position of `fixtures/positions/mates.epd`, by the program over UCI.
+//! Forced mates are found, proven and shown, in every position of `fixtures/positions/mates.epd`, by the program over
+//! UCI.
 
 mod driver;
 
@@ -21,11 +22,11 @@ fn mates() -> Vec<Mate> {
     text.lines().map(mate).collect()
 }
 
-/// The final word of the engine on a position: the score of its last line.
+/// The score in the last info line about a position.
 fn score(engine: &mut Engine, mate: &Mate, nodes: u32) -> String {
     engine.say("ucinewgame");
     engine.say(&format!("position fen {}", mate.fen));
-    // The side that is mated has no mate to look for: its search ends when every move is proven.
+    // The side that gets mated can't search for a mate, but its search ends when every move is proven.
     let go = if mate.moves > 0 { format!("go mate {} nodes {nodes}", mate.moves) } else { "go depth 60".to_string() };
     engine.say(&go);
     let heard = engine.until("bestmove");
@@ -33,8 +34,8 @@ fn score(engine: &mut Engine, mate: &Mate, nodes: u32) -> String {
     last.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// Most of these mates are a matter of search alone; a mate in three among thirty moves a side is found if checks are
-/// looked at first, as the network does.
+/// Most of these mates only need search; a mate in three with about thirty moves per side is found if checks are
+/// searched first, as with the network.
 #[test]
 fn every_forced_mate_is_proved() {
     let mut search = Engine::with(&["--backend=constant", "--smart-pruning-factor=0", "--hash=64"]);

@@ -1,5 +1,4 @@
-//! Compares the networks in the program as a microcontroller runs them with the host in eight bits, on positions of
-//! games.
+//! Compares the built-in networks as a microcontroller runs them with the host in int8, on positions of games.
 
 mod common;
 
@@ -15,23 +14,23 @@ use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
 use std::path::PathBuf;
 
-/// How much room the firmware's flash has for the network, in bytes.
+/// The size of the firmware's flash for the network, in bytes.
 const MOST_BYTES: usize = 128 << 10;
 
-/// How many input planes the firmware's network looks at: those of the present position, and the pieces of the one
-/// before.
+/// The number of input planes that the firmware's network has: those of the current position, and the pieces of the
+/// position before.
 const PLANES_READ: usize = 31;
 
-/// Bounds on the mean divergence of the policy, in nats, and on the mean |ΔW − L|, over all rows. A number that rounds
-/// to another whole one in one of the two is off by a 127th of the largest number beside it; nothing else differs by
-/// more than the rounding of single precision.
+/// The bound on the mean divergence of the policy, in nats, and on the mean |Δ(W − L)|, over all rows. If a number is
+/// rounded to a different integer in one of the two, it is off by a 127th of the largest number beside it; all other
+/// differences are those of single-precision rounding.
 const BOUND: f64 = 1e-3;
 
 fn file(name: &str) -> PathBuf {
     fixtures().join("nets").join(name)
 }
 
-/// A network whose layers have been chosen for a pack, and the inputs that it sees.
+/// A network with the layers chosen for a pack, and its inputs.
 fn chosen(name: &str) -> (Network, Inputs) {
     let mut network = Network::read(file(&format!("{name}.pb.gz"))).expect("a network");
     let inputs = Inputs::of(&network, HistoryFill::FenOnly).expect("a format");
@@ -40,17 +39,18 @@ fn chosen(name: &str) -> (Network, Inputs) {
     (network, inputs)
 }
 
-/// How far a pack's answer for a position is from a host's: the divergence of the policy, in nats, and |ΔW − L|.
+/// The differences between a pack's and the host's output for a position: the policy's divergence, in nats, and |Δ(W −
+/// L)|.
 struct Apart {
     policy: f64,
     value: f64,
-    /// Whether they differ by no more than the rounding of single precision.
+    /// Whether they differ only by single-precision rounding.
     same: bool,
     /// Whether both give the same move the largest probability.
     same_move: bool,
 }
 
-/// Runs both on the positions, and compares them.
+/// Runs both on the positions and compares their outputs.
 fn apart<const FILTERS: usize>(pack: &[u8], host: Graph, inputs: Inputs, positions: &[History]) -> Vec<Apart> {
     let micro = Micro::new(pack).expect("a pack");
     let mut room = Box::new(Room::<FILTERS>::new());
@@ -85,7 +85,7 @@ fn mean(of: &[Apart], what: fn(&Apart) -> f64) -> f64 {
     of.iter().map(what).sum::<f64>() / of.len() as f64
 }
 
-/// Compares pack and host on the rows that belong to the network.
+/// Compares pack and host on the network's own rows.
 fn compare<const FILTERS: usize>(name: &str) {
     let (network, inputs) = chosen(name);
     let pack = micro::pack(&network).expect("a pack");
@@ -114,8 +114,8 @@ fn the_firmwares_network_fits() {
     assert_eq!(Micro::new(&pack).expect("a pack").planes().len(), PLANES_READ);
 }
 
-/// The layers are chosen on the canary positions. On other positions the value may be off by more than the bound: this
-/// tests by how much.
+/// The layers are chosen by the canary positions. On other positions the value may be off by more than the bound; this
+/// checks by how much.
 #[test]
 fn what_eight_bits_cost_off_the_canaries() {
     let single = Network::read(file("tiny.pb.gz")).expect("a network").graph;
@@ -123,7 +123,7 @@ fn what_eight_bits_cost_off_the_canaries() {
     let pack = micro::pack(&network).expect("a pack");
     for name in ["recycling", "conversions", "mates"] {
         let text = std::fs::read_to_string(fixtures().join(format!("positions/{name}.epd"))).expect("positions");
-        // A line without operations has two counters behind the four fields.
+        // A line without operations has two counters behind the four fields of the position.
         let fen = |line: &str| line.split(" bm ").next().and_then(|line| line.split(" dm ").next()).map(str::to_owned);
         let fens = text.lines().filter_map(fen).map(|fen| if fen.split(' ').count() < 6 { fen + " 0 1" } else { fen });
         let positions: Vec<History> = fens.map(|fen| History::from_fen(&fen).expect("a position")).collect();

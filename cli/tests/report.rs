@@ -1,4 +1,4 @@
-//! Tests `oncilla report`, through the real binary, and its page in a real browser.
+//! Tests `oncilla report` through the real binary, and the HTML page in a real browser.
 
 mod driver;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// A game that ends in mate, one from another position, one of Chess960, a broken one, and one without moves.
+/// A game that ends in mate, one from another position, one of Chess960, an invalid one, and one without moves.
 const GAMES: &str = r#"[Event "A test"]
 [White "Anna </script>"]
 [Black "Bea"]
@@ -71,7 +71,7 @@ fn every_position_is_in_all_three_files() {
             (moves(own), &own.result, own.tag("White")),
             (moves(annotated), &annotated.result, annotated.tag("White"))
         );
-        // After a mate there is nothing to evaluate.
+        // A position with mate has no `%eval`.
         let is_mate = |played: &Played| annotated.tag("White") == Some("Anna </script>") && played.mv.to == Square::H4;
         let expected = |played: &Played| if is_mate(played) { "[%wdl 0 0 1000]" } else { "[%eval " };
         assert!(annotated.moves.iter().all(|played| played.comments[0].starts_with(expected(played))), "{annotated:?}");
@@ -86,7 +86,7 @@ fn every_position_is_in_all_three_files() {
     };
     assert_eq!((turns("1"), turns("2"), turns("3")), ((0..=4).collect(), (0..=4).collect(), vec![]));
     assert_eq!((turns("4"), turns("5"), lines.len()), ((0..=2).collect(), vec![0], 4 + 14));
-    // The numbers are White's: she is mated, whoever is to move.
+    // Values are from White's view: she is mated, so it is 0.
     let mated = lines.iter().find(|line| line["id"] == "1" && line["turnNumber"] == 4).unwrap();
     assert_eq!(mated["rootInfo"]["winrate"], 0.0);
 }
@@ -146,7 +146,7 @@ fn a_report_that_comes_to_nothing_leaves_the_earlier_one() {
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
         assert!(texts() == good && files() == 4, "{nothing:?}");
     }
-    // A folder in the way is noticed before the work is done.
+    // A folder with the name of an output file is reported before the analysis begins.
     std::fs::write(&games, "1. e4 *\n").unwrap();
     std::fs::create_dir(folder.0.join("x.html")).unwrap();
     let output = report(&["--out", &folder.file("x")]);
@@ -158,7 +158,7 @@ fn a_report_that_comes_to_nothing_leaves_the_earlier_one() {
 fn games_may_be_packed_by_gzip() {
     use std::io::Write;
     let folder = Folder::new("report-gzip");
-    // Several gzip members one after the other are one file.
+    // A file may consist of several gzip members.
     let mut packed = Vec::new();
     for game in ["1. e4 *\n", "1. d4 *\n"] {
         let mut gzip = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::default());
@@ -168,7 +168,7 @@ fn games_may_be_packed_by_gzip() {
     let output = run(&["report", &folder.file("games.pgn.gz"), "--backend=random", "--max-visits=2"], "");
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(games(&folder.text("games.report.pgn")).len(), 2);
-    // If a file is cut off, the games that are complete are not lost.
+    // If a file is truncated, the complete games are not lost.
     std::fs::write(folder.0.join("cut.pgn.gz"), &packed[..packed.len() - 4]).unwrap();
     let output = run(&["report", &folder.file("cut.pgn.gz"), "--backend=random", "--max-visits=2"], "");
     assert_eq!(output.status.code(), Some(2));
@@ -221,7 +221,7 @@ fn the_games_are_not_written_over() {
         assert!(stderr(&refused).contains("--out: expected another name"), "{}", stderr(&refused));
         assert_eq!(folder.text(games), "1. e4 *\n");
     }
-    // Standard input may be a file, too.
+    // Standard input may be redirected from a file too.
     let games = std::fs::File::open(folder.0.join("x.pgn")).unwrap();
     let refused =
         binary().args(["report", "--out", &folder.file("x"), "--backend=random"]).stdin(games).output().unwrap();
@@ -229,14 +229,14 @@ fn the_games_are_not_written_over() {
     assert_eq!(folder.text("x.pgn"), "1. e4 *\n");
 }
 
-/// A browser without a window.
+/// A browser that can run headless.
 fn browser() -> Option<&'static str> {
     let is_here =
         |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"].into_iter().find(is_here)
 }
 
-/// The page as it is in the browser after its scripts have run, and what these wrote to the console.
+/// The page's HTML after its scripts have run, and the browser's log.
 fn open(browser: &str, folder: &Folder, page: &Path) -> (String, String) {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=5000"])
@@ -274,14 +274,14 @@ fn the_page_opens_in_a_browser() {
     }
     assert_eq!(shown.matches("<summary>").count(), 4);
     assert!(shown.contains("Passed over"));
-    // What the browser would report for a page with a fault.
+    // Checks that the browser logs an error in a page's script.
     let text = folder.text("games.report.html").replace("\"use strict\";", "\"use strict\"; nothing_of_the_kind();");
     std::fs::write(&page, text).unwrap();
     let (shown, console) = open(browser, &folder, &page);
     assert!(console.contains("nothing_of_the_kind") && !shown.contains("data-games"), "{console}");
 }
 
-/// If the game ended with mate the page says who won, and gives nothing in pawns.
+/// If the game ended with mate, the page names the winner, and has no value in pawns.
 #[test]
 fn the_page_says_who_was_mated() {
     let Some(browser) = browser() else {

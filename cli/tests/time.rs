@@ -1,5 +1,5 @@
-//! Compares `oncilla time` with the reference: the vectors and games of the spec "stoppers and time", sections 3, 4, 6,
-//! 7 and 8, through the real binary.
+//! Compares `oncilla time` with the reference: the test vectors and games of the spec "stoppers and time", sections 3,
+//! 4, 6, 7 and 8, through the real binary.
 
 mod driver;
 
@@ -21,7 +21,7 @@ fn flags(of: &[(&str, f64)]) -> Vec<String> {
     of.iter().flat_map(|(name, number)| [format!("--{name}"), number.to_string()]).collect()
 }
 
-/// Checks that the number is within 0.1% of the reference, and 0 if the reference is 0.
+/// Checks that a number is within 0.1% of the reference, and 0 if the reference is 0.
 #[track_caller]
 fn assert_near(row: &Value, name: &str, expected: f64) {
     let got = row[name].as_f64().unwrap_or_else(|| panic!("{name} in {row}"));
@@ -30,8 +30,8 @@ fn assert_near(row: &Value, name: &str, expected: f64) {
 
 #[test]
 fn smooth_fifteen_budgets() {
-    // Base, increment, ply, reused; nodes per second and parameters where they are not the default → moves left, total,
-    // new, target ms, budget ms.
+    // Base, increment, ply, reused nodes; nodes per second, and parameters other than the defaults → moves left, total
+    // time, new time, target in ms, budget in ms.
     for ([base, inc, ply, reused], nps, params, [moves_left, total, new, target, budget]) in [
         ([300000.0, 0.0, 0.0, 0.0], 0.0, "", [51.500, 233009.709, 233009.709, 11650.485, 16643.551]),
         ([300000.0, 3000.0, 0.0, 0.0], 0.0, "", [51.500, 353009.709, 353009.709, 17650.485, 25214.979]),
@@ -74,7 +74,7 @@ fn smooth_fifteen_budgets() {
         assert_near(&row, "target_new_nodes", new);
         assert_near(&row, "target_ms", target);
         assert_near(&row, "budget_seed_ms", budget);
-        // A move gets time, whatever the tree holds.
+        // A move gets time, however many nodes the tree has.
         assert!(row["budget_ms"].as_f64().unwrap() > 0.0, "{row}");
     }
 }
@@ -127,8 +127,8 @@ impl Drop for Game {
     }
 }
 
-/// The vectors of the exponential decay, tested through what a move teaches. At ply 0, a clock of 51,500 ms has 1,000
-/// ms for an average move.
+/// The test vectors of the exponential decay, tested by what is learnt from a move. At ply 0, with a clock of 51,500
+/// ms, an average move has 1,000 ms.
 #[test]
 fn smooth_exponential_decay() {
     let after = |manager: &str, used: f64, nodes: f64| {
@@ -145,10 +145,10 @@ fn smooth_exponential_decay() {
         assert_near(&row, "budget_seed_ms", 2500.0);
         assert_near(&row["learnt"], "timeuse", timeuse);
     }
-    // The time use never falls below min-timeuse: 30 average moves in which nothing was used would make it 0.0875.
+    // The time use has min-timeuse as its lower limit: 30 average moves without used time would make it 0.0875.
     let manager = "smooth(min-timeuse=0.3,timeuse-update-rate=0.001)";
     assert_near(&after(manager, 100.0, 1.0)["learnt"], "timeuse", 0.3);
-    // The number of average moves, the part of the tree that is found again after them, and what is expected.
+    // The number of average moves, the share of the tree that is reused after them, and the expected value.
     for (moves, reuse, expected) in
         [(1.0, 0.2, 0.452269), (2.0, 0.2, 0.412132), (4.0, 0.2, 0.35), (0.05, 0.2, 0.497412), (1.0, 0.9, 0.563641)]
     {
@@ -191,7 +191,7 @@ fn smooth_a_game() {
 
 #[test]
 fn legacy_budgets() {
-    // Base, increment, ply, moves to go → the budget of a first move, and of a later one.
+    // Base, increment, ply, moves to go → the budgets of a first move and of a later one.
     for (base, inc, ply, movestogo, first, later) in [
         (300000.0, 0.0, 1.0, None, 17929.0, 5878.0),
         (300000.0, 3000.0, 1.0, None, 26899.0, 8819.0),
@@ -205,7 +205,7 @@ fn legacy_budgets() {
         let mut args = flags(&[("base", base), ("inc", inc), ("ply", ply)]);
         args.extend(movestogo.map_or_else(Vec::new, |moves| flags(&[("movestogo", moves)])));
         assert_near(&explain("legacy", 200, &args), "budget_ms", first);
-        // A later move has no bonus for being the first.
+        // A later move has no first-move bonus.
         let manager = "legacy(first-move-bonus=0,book-ply-bonus=0)";
         assert_near(&explain(manager, 200, &args), "budget_ms", later);
     }
@@ -266,7 +266,8 @@ fn alphazero_budgets() {
 
 #[test]
 fn what_is_measured_and_estimated_shows() {
-    // The second clock shows 300 ms less than it should, which is more than the overhead of 200 ms.
+    // The second clock is 300 ms lower than the first one and the used time imply, which is more than the overhead of
+    // 200 ms.
     let game = Game::new(
         "lag",
         r#"{"base":60000,"used":1000,"nodes":5000,"pieces":32}
@@ -279,14 +280,14 @@ fn what_is_measured_and_estimated_shows() {
     for (row, expected) in rows.iter().zip([48.5, 10.0, 25.0]) {
         assert_near(row, "regular_moves_left", expected);
     }
-    // The next move can be asked for after a game.
+    // The next move after a recorded game can be queried.
     let args = [format!("--history={}", game.0.display()), "--base=56700".to_string(), "--ply=6".to_string()];
     let list = explain("smooth", 200, &args);
     assert_eq!(list.as_array().unwrap().len(), 4);
     assert!(list[3]["used_ms"].is_null());
 }
 
-/// Games that the engine itself played, as `fixtures/time/record.py` recorded them.
+/// The engine's own games, as recorded by `fixtures/time/record.py`.
 #[test]
 fn recorded_games_are_replayed() {
     for name in ["host", "opencl", "constant"] {

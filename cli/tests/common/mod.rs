@@ -1,4 +1,4 @@
-//! What several test programs share.
+//! Functions that several test programs share.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -6,19 +6,19 @@ use oncilla_chess::{History, notation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The repository's fixtures.
+/// The folder of the repository's fixtures.
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
 }
 
-/// The reference data, if they are at hand; if not, a line says so.
+/// The folder of the reference data. If it is not at hand, prints a line.
 pub fn shared() -> Option<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
     if shared.is_dir() {
         return Some(shared);
     }
     assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", shared.display());
-    // Not `eprintln!`: the test runner does not show that if a test passes.
+    // Not `eprintln!`, because the test runner hides its output if a test passes.
     let _ = std::io::Write::write_all(
         &mut std::io::stderr(),
         format!("skipped: {} is not here\n", shared.display()).as_bytes(),
@@ -42,7 +42,7 @@ pub fn words<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
     row[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The position of a row, or why it can't be reached.
+/// The position of a row, or why it is not reachable.
 pub fn position(row: &Value) -> Result<History, String> {
     let mut history = History::from_fen(text(row, "fen")).map_err(|e| e.to_string())?;
     for word in words(row, "moves") {

@@ -1,9 +1,9 @@
-//! What the sessions know of chess: positions, and legal moves in UCI's notation. The rules are cozy-chess's alone.
+//! The positions of the sessions, and their legal moves in UCI notation. The rules are those of cozy-chess only.
 
 use crate::random::Random;
 use cozy_chess::{Board, Color, Move, Piece, Square};
 
-/// Start positions: the usual one, castling, promotion, en passant, check, few moves, none at all.
+/// Start positions: the usual one, castling, promotion, en passant, check, few moves, no moves.
 const FENS: [&str; 8] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -11,12 +11,12 @@ const FENS: [&str; 8] = [
     "rnbqk2r/pp1p1ppp/4pn2/8/1bPpP3/2N5/PP3PPP/R1BQKBNR b KQkq e3 0 6",
     "4k3/8/8/8/8/8/4r3/4K3 w - - 0 1",
     "k7/8/1K6/8/8/8/8/7R w - - 0 1",
-    // Stalemate and mate: no move.
+    // Stalemate and mate: no legal moves.
     "k7/8/1Q6/8/8/8/8/7K b - - 0 1",
     "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1",
 ];
 
-/// A position as `position` sets it up.
+/// A position that a `position` command sets up.
 #[derive(Clone, Debug)]
 pub struct Position {
     fen: &'static str,

@@ -1,10 +1,10 @@
-//! UCI as a state machine: sessions of random commands in random order with random timing. Whatever comes, every `go`
-//! gets one legal `bestmove`, which does not come before `stop` or `ponderhit` if the search is infinite or pondering,
-//! and every `isready` gets its `readyok`.
+//! Tests UCI as a state machine: sessions of random commands in random order with random timing. In any session, every
+//! `go` gets one legal `bestmove`, which does not come before `stop` or `ponderhit` if the search is infinite or
+//! pondering, and every `isready` gets its `readyok`.
 //!
-//! `ONCILLA_ORDERS` says how many sessions are held (`ci/nightly`: 100,000), and `ONCILLA_SEED` is the seed of the
-//! first. A session that fails is printed as a whole, with its seed. Most sessions run the program's own loop in this
-//! process; some start the real binary.
+//! `ONCILLA_ORDERS` sets the number of sessions (`ci/nightly`: 100,000), and `ONCILLA_SEED` the seed of the first. A
+//! session that fails is printed completely, with its seed. Most sessions run the program's UCI loop in this process;
+//! some start the real binary.
 
 mod board;
 #[path = "../program/mod.rs"]
@@ -21,9 +21,9 @@ use transcript::Counts;
 
 /// The number of sessions in a usual test run.
 const ORDERS: u64 = 1_500;
-/// One session in this many is held with the real binary.
+/// One session in this many runs the real binary.
 const BINARY_EVERY: u64 = 20;
-/// How many sessions are held at a time: most of their time they wait.
+/// The number of sessions that run at the same time; most of their time they wait.
 const ABREAST: usize = 4;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -31,7 +31,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     text.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable}: expected a number, got {text}")))
 }
 
-/// Holds one session and judges it.
+/// Runs one session and checks it.
 fn hold(seed: u64) -> Counts {
     let random = &mut Random::new(seed);
     let is_binary = seed.is_multiple_of(BINARY_EVERY);

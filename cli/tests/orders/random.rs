@@ -1,8 +1,8 @@
-//! Random numbers that a seed repeats.
+//! Random numbers that are determined by a seed.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
-/// SplitMix64.
+/// The generator SplitMix64.
 pub struct Random(u64);
 
 impl Random {

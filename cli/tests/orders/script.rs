@@ -1,12 +1,12 @@
-//! What a session says, one command at a time.
+//! Generates the commands of a session.
 
 use crate::board::Position;
 use crate::random::Random;
 
-/// The kind of a command, as far as the rules between GUI and engine go.
+/// The kinds of commands that the protocol treats differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Starts a search; has the moves with which it may be answered.
+    /// Starts a search; `legal` has the moves that its `bestmove` may be.
     Go {
         waits_for: Waits,
         legal: Vec<String>,
@@ -14,21 +14,21 @@ pub enum Kind {
     Stop,
     PonderHit,
     IsReady,
-    /// `position`, `ucinewgame`, or the next `go`: ends a search that runs.
+    /// `position`, `ucinewgame`, or the next `go`, each of which ends a running search.
     Ends,
     Quit,
-    /// Anything that a search could not notice.
+    /// A command that has no effect on a search.
     Other,
 }
 
 /// What ends a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Its own limit.
+    /// The search's own limit.
     Nobody,
     /// `stop`.
     Stop,
-    /// `ponderhit`, then its own limit; or `stop`.
+    /// `ponderhit` and then the search's own limit, or `stop`.
     PonderHit,
 }
 
@@ -43,7 +43,7 @@ fn command(line: impl Into<String>, kind: Kind) -> Command {
     Command { line: line.into(), kind }
 }
 
-/// Draws the commands of one session.
+/// Generates the random commands of one session.
 pub struct Script {
     position: Position,
 }
@@ -98,7 +98,7 @@ impl Script {
     }
 }
 
-/// Lines that may come at any time and must not matter; the last ones are no commands.
+/// Lines that may come at any time and must not affect a search; the last ones are not commands.
 const OTHERS: [&str; 12] = [
     "setoption name Hash value 1",
     "setoption name Hash value 2",

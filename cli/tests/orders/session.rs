@@ -1,4 +1,4 @@
-//! Holds a session, with the program's loop in this process or with the real binary.
+//! Runs a session with the program's UCI loop in this process or with the real binary.
 
 use crate::random::Random;
 use crate::script::{Command, Kind, Script, Waits};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Longer than any answer takes on a busy machine.
+/// A time in which any answer comes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The most commands of a session.
+/// The largest number of commands in a session.
 const LONGEST: u64 = 24;
 
-/// Arguments for searches of every kind: one thread, several, one role each, a graph.
+/// Arguments for all kinds of searches: one thread, several, one for each role, a graph.
 const THREADS: [&str; 4] = [
     "--threads=1",
     "--threads=2",
@@ -25,13 +25,13 @@ const THREADS: [&str; 4] = [
     "--threads=1 --search-graph=graph",
 ];
 
-/// An engine to talk to.
+/// A running engine.
 pub struct Host {
-    /// The arguments with which it was started.
+    /// The engine's arguments.
     pub arguments: String,
     input: Box<dyn Write>,
     transcript: Transcript,
-    /// Returns whether the program would end with success.
+    /// Its result is whether the program ends with success.
     end: JoinHandle<bool>,
 }
 
@@ -44,7 +44,7 @@ fn words(arguments: &str) -> Vec<String> {
 }
 
 impl Host {
-    /// Starts the program's loop in a thread.
+    /// Runs the program's UCI loop in a thread.
     pub fn here(random: &mut Random) -> Self {
         let arguments = arguments(random);
         let typed = Args::read(&words(&arguments)).expect("arguments").typed;
@@ -74,15 +74,15 @@ impl Host {
     }
 }
 
-/// Sends random commands until one is `quit` or enough were sent; after that, half of the sessions only close the
-/// input.
+/// Sends random commands until a `quit` or the largest number of them. In the latter case, half of the sessions close
+/// the input without `quit`.
 ///
 /// # Errors
-/// If the engine does not end, or ends with a failure.
+/// The engine does not end, or ends with a failure.
 pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
     let mut script = Script::new();
     let mut asked = Asked { best_moves: 0, ready: 0, waits_for: Waits::Nobody };
-    // From here on the loop runs: a command meets a search in whatever state chance has brought it to.
+    // From here on the loop runs, so a command reaches a search in a random state.
     send(&mut host, Command { line: "isready".to_string(), kind: Kind::IsReady }, &mut asked);
     if !host.transcript.wait_for("readyok", 1, PATIENCE) {
         return Err("the session does not begin".to_string());
@@ -100,7 +100,7 @@ pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
         send(&mut host, Command { line: "quit".to_string(), kind: Kind::Quit }, &mut asked);
     }
     let Host { input, transcript, end, .. } = host;
-    // For the judge the end of the input is a `quit`: a search that never ends by itself is ended.
+    // To the checks, the end of the input is a `quit`: a search that never ends by itself is ended.
     transcript.said(Command { line: "(the end of the input)".to_string(), kind: Kind::Quit });
     drop(input);
     if !ends(&end) {
@@ -113,11 +113,11 @@ pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
     }
 }
 
-/// The answers that must come sooner or later.
+/// The number of answers that must come, and what ends the last search.
 struct Asked {
     best_moves: usize,
     ready: usize,
-    /// What the last search is still waiting for.
+    /// What the last search still waits for.
     waits_for: Waits,
 }
 
@@ -134,15 +134,15 @@ fn send(host: &mut Host, command: Command, asked: &mut Asked) {
     }
     let line = format!("{}\n", command.line);
     host.transcript.said(command);
-    // After `quit` the input is not read.
+    // After `quit`, the engine does not read its input.
     let _ = host.input.write_all(line.as_bytes()).and_then(|()| host.input.flush());
 }
 
-/// Waits for nothing, for a moment, or until the answers that are due have come, so that commands come in every state
-/// of a search, however busy the machine is.
+/// Waits for no time, for a short time, or for the answers that are due, so that commands reach a search in all its
+/// states, on a busy machine too.
 ///
 /// # Errors
-/// If an answer does not come.
+/// An answer does not come.
 fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) -> Result<(), String> {
     let micros = match random.below(10) {
         0..2 => 0,
@@ -150,7 +150,7 @@ fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) -> Result
         3..5 => random.below(4000),
         _ if *kind == Kind::IsReady => return wait(host, "readyok", asked.ready),
         _ if asked.waits_for == Waits::Nobody => return wait(host, "bestmove", asked.best_moves),
-        // The search has no end of its own.
+        // The search has no limit of its own.
         _ => random.below(1000),
     };
     if micros > 0 {

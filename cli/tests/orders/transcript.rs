@@ -1,7 +1,7 @@
-//! What was said on both sides, in order, and whether the answers are right.
+//! Records the lines of both sides in their order, and checks the answers.
 //!
-//! A command is written down before the engine can see it, and an answer when it arrives: so an answer that is before
-//! the command that allows it came too early, whatever the threads did.
+//! A command is recorded before it is sent, and an answer when it arrives. So an answer before the command that allows
+//! it came too early, independently of the threads' timing.
 
 use crate::script::{Command, Kind, Waits};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// The unit in which patience is counted.
+/// The unit in which waiting time is counted.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// A line, from the GUI or from the engine.
@@ -19,17 +19,17 @@ enum Line {
     Heard(String),
 }
 
-/// How often something happened.
+/// Counts of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     searches: u64,
-    /// Searches ended by `stop` while infinite or pondering.
+    /// Infinite or pondering searches that were ended by `stop`.
     stopped: u64,
-    /// Searches ended after a `ponderhit`.
+    /// Pondering searches that were ended after a `ponderhit`.
     hit: u64,
-    /// Searches ended because another command came.
+    /// Searches that were ended by another command.
     cut_short: u64,
-    /// Searches still running at `quit`, or at the end of the input.
+    /// Searches that were running at `quit`, or at the end of the input.
     quit: u64,
     ready: u64,
 }
@@ -63,14 +63,14 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The lines of a session so far. Copies of a transcript share them.
+/// The lines of a session so far. Clones share them.
 #[derive(Clone, Default)]
 pub struct Transcript {
     lines: Arc<(Mutex<Vec<Line>>, Condvar)>,
 }
 
 impl Transcript {
-    /// Writes down a command. To be called before the engine can see it.
+    /// Records a command. Must be called before the command is sent.
     pub fn said(&self, command: Command) {
         self.add(Line::Said(command));
     }
@@ -81,7 +81,7 @@ impl Transcript {
         changed.notify_all();
     }
 
-    /// Returns something to which the engine's output can be written.
+    /// A writer that records the engine's output.
     pub fn ear(&self) -> Ear {
         Ear { transcript: self.clone(), rest: Vec::new() }
     }
@@ -90,8 +90,8 @@ impl Transcript {
         lines.iter().filter(|line| matches!(line, Line::Heard(text) if text.split(' ').next() == Some(word))).count()
     }
 
-    /// Waits until `count` lines begin with `word`, but not for ever. Returns whether they do. Patience counts only
-    /// while this process runs: if it is stopped for a while, the engine is stopped, too.
+    /// Waits until `count` lines begin with `word`, but at most for `patience`. Returns whether they do. Time counts
+    /// only while this process runs, because the engine is also stopped if this process is.
     pub fn wait_for(&self, word: &str, count: usize, patience: Duration) -> bool {
         let (lines, changed) = &*self.lines;
         let mut left = patience;
@@ -109,7 +109,7 @@ impl Transcript {
         true
     }
 
-    /// Checks that every answer is there, right and not too early. The session must be over.
+    /// Checks that every answer came, is correct and did not come too early. The session must have ended.
     pub fn judge(&self) -> Result<Counts, String> {
         let lines = self.lines.0.lock().expect("nobody panics with it");
         let mut judge = Judge::default();
@@ -135,7 +135,7 @@ impl fmt::Display for Transcript {
     }
 }
 
-/// Takes the bytes that an engine writes, and writes down the lines.
+/// Splits the engine's output into lines and records them.
 pub struct Ear {
     transcript: Transcript,
     rest: Vec<u8>,
@@ -157,12 +157,12 @@ impl Write for Ear {
     }
 }
 
-/// A search that has not been answered yet.
+/// A search without a `bestmove` so far.
 #[derive(Debug)]
 struct Search {
     waits_for: Waits,
     legal: Vec<String>,
-    /// Whether the commands came that allow an answer.
+    /// Whether commands that allow a `bestmove` have been sent.
     hit: bool,
     stopped: bool,
     cut_short: bool,
@@ -171,8 +171,7 @@ struct Search {
 
 #[derive(Default)]
 struct Judge {
-    /// Searches without an answer, in order. There is more than one if the next `go` came before the answer to the
-    /// last.
+    /// Searches without a `bestmove`, in order. There are several if the next `go` was sent before the last `bestmove`.
     open: std::collections::VecDeque<Search>,
     unanswered_ready: u64,
     has_quit: bool,
@@ -181,7 +180,7 @@ struct Judge {
 
 impl Judge {
     fn said(&mut self, kind: &Kind) {
-        // What comes after `quit` is not heard.
+        // Commands after `quit` have no effect.
         if self.has_quit {
             return;
         }

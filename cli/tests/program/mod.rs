@@ -1,11 +1,11 @@
-//! How the real binary is started.
+//! Starts the real binary.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::process::Command;
 
-/// The variable that says what runs the binary if this machine's processor can't, as `ci/aarch64` does: a program and
-/// its arguments.
+/// The variable with the program and arguments that run the binary if this machine's processor can't, like in
+/// `ci/aarch64`.
 const RUNNER: &str = "ONCILLA_RUNNER";
 
 /// The words of a command line that starts the binary.
@@ -14,7 +14,7 @@ pub fn words() -> Vec<String> {
     runner.split_whitespace().chain([env!("CARGO_BIN_EXE_oncilla")]).map(str::to_string).collect()
 }
 
-/// Whether another program runs the binary. If so, it can't start itself again, and it can't load this machine's
+/// Whether another program runs the binary. If so, it can't start itself again, and can't load this machine's
 /// libraries.
 pub fn is_emulated() -> bool {
     std::env::var_os(RUNNER).is_some()

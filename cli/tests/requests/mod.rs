@@ -1,4 +1,4 @@
-//! Bad requests, each bad in its own way.
+//! Invalid requests, each with a different error.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -60,7 +60,7 @@ pub fn bad_queries() -> Vec<(Value, &'static str)> {
     ]
 }
 
-/// Lines that are no requests, and whether their id, for which `ID` stands, can be read.
+/// Lines that are not valid requests, and whether their id, for which `ID` stands, can be read.
 pub const NO_REQUESTS: [(&[u8], bool); 16] = [
     (b"{\"id\":\"ID\",\"moves\":[]", true),
     (b"{\"id\":\"ID\",}", true),
