@@ -165,18 +165,18 @@ pub struct Setup<'l> {
     pub moves: Vec<&'l str>,
 }
 
-/// The FEN is wrong; the error names the field, what was expected and what was found.
+/// Why a position was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupError {
-    /// A move can't be read, or is not legal.
+    /// The FEN is wrong: its field, what was expected and what was found.
     Fen(FenError),
-    /// The move's number, counted from 1.
+    /// A move can't be read, or is not legal.
     Move {
-        /// The number of moves in the list.
+        /// The move's number, counted from 1.
         number: usize,
-        /// What was expected and what was found.
+        /// The number of moves in the list.
         of: usize,
-        /// What was expected, what came.
+        /// What was expected and what was found.
         reason: notation::MoveError,
     },
 }
@@ -267,7 +267,7 @@ pub struct GoWords<'l> {
     pub notes: Vec<String>,
 }
 
-/// The words of `go` that are not numbers: they end a list of moves.
+/// The keywords of `go`, none of which is read as a move or a number.
 const KEYWORDS: [&str; 12] = [
     "searchmoves",
     "ponder",
@@ -295,7 +295,7 @@ impl<'l> GoWords<'l> {
         }
         if !unknown.is_empty() {
             let mut note = format!("go: skipped, not known: {}", quoted(&unknown.join(" ")));
-            // `go perft 3` must not start an endless search, but its sender may wait for a `bestmove`.
+            // `go perft 3` must not start an endless search, but its sender may be waiting for a `bestmove`.
             if go == Self::default() {
                 go.nodes = Some(1);
                 note.push_str("; taken as nodes 1");
