@@ -19,7 +19,7 @@ pub const POSITIONS: [&str; 14] = [
     "2r2rk1/pb2qppp/1p2pn2/8/2PP4/1Q1B1N2/P4PPP/3R1RK1 w - - 1 18",
     // Even material, but White can win the queen for a knight.
     "r3k2r/ppp2ppp/2n1bn2/2bqp3/8/2NP1N2/PPP1BPPP/R1BQK2R w KQkq - 4 8",
-    // Opposite bishops.
+    // Bishops of opposite colours.
     "8/8/4kpp1/3p1b2/p6P/2B5/6P1/6K1 b - - 2 47",
     // A blocked position: neither side can break through.
     "8/5pk1/4p1p1/3pP1Pp/1p1P1P1P/1P3K2/8/8 w - - 0 45",

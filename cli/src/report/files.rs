@@ -122,7 +122,7 @@ impl Files {
     /// Completes the files, gives them their final names, and returns these.
     ///
     /// # Errors
-    /// A file can't be written; or it can't be renamed, and the error has its temporary name. The others are renamed.
+    /// A file can't be written; or it can't be renamed, and the error names the temporary file. The others are renamed.
     pub fn finish(mut self) -> Result<[String; 3], String> {
         self.end()?;
         let mut outs = [&mut self.pgn, &mut self.lines, &mut self.page];

@@ -30,8 +30,9 @@ const ALONE: Duration = Duration::from_secs(60);
 
 /// Speaks UCI until `quit` or the end of the input.
 ///
-/// At the end of the input, a search with a limit of its own runs to that limit, so that `printf 'go nodes 100\n' |
-/// oncilla` prints a best move. Any other search is stopped, and prints its best move if it ends within five seconds.
+/// At the end of the input, a search with a limit of its own runs to that limit, so that
+/// `printf 'go nodes 100\n' | oncilla` prints a best move. Any other search is stopped, and prints its best move if it
+/// ends within five seconds.
 pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: Typed) -> ExitCode {
     let meaning = match typed.meaning() {
         Ok(meaning) => meaning,
