@@ -1,6 +1,6 @@
 //! The targets. `cli/tests/fuzz.rs` includes this file, too.
 
-use oncilla::options::config::Whose;
+use oncilla::options::config::Syntax;
 use oncilla::options::{Change, Typed, config, suboptions, table, time_manager};
 use oncilla::uci::command::{self, Command};
 use oncilla_chess::{History, MoveList, notation};
@@ -113,8 +113,8 @@ pub fn options(data: &[u8]) {
         Ok(_) => {}
         Err(error) => assert_short(&error.to_string()),
     }
-    for whose in [Whose::Ours, Whose::KataGos] {
-        if let Err((line, error)) = config::parse(&text, whose) {
+    for syntax in [Syntax::Ours, Syntax::KataGo] {
+        if let Err((line, error)) = config::parse(&text, syntax) {
             assert!(line >= 1 && line <= text.lines().count(), "line {line} of {text:?}");
             assert_short(&error);
         }

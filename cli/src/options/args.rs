@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::config::Whose;
+use super::config::Syntax;
 use super::katago;
 use super::kind::{Kind, OptionError};
 use super::path::unquoted;
@@ -34,14 +34,14 @@ impl Args {
     /// A value that does not fit its option; a configuration file that can't be read.
     pub fn read(args: &[String]) -> Result<Self, String> {
         let mut read = split(args).map_err(|error| error.to_string())?;
-        let whose = if read.rest.iter().any(|word| katago::COMMANDS.contains(&word.as_str())) {
-            Whose::KataGos
+        let syntax = if read.rest.iter().any(|word| katago::COMMANDS.contains(&word.as_str())) {
+            Syntax::KataGo
         } else {
-            Whose::Ours
+            Syntax::Ours
         };
         let mut files = Vec::new();
         for file in read.configs.iter().filter(|file| !file.is_empty()) {
-            let (typed, unused) = super::config::read(Path::new(unquoted(file)), whose)?;
+            let (typed, unused) = super::config::read(Path::new(unquoted(file)), syntax)?;
             files.push(typed);
             read.unused.push((file.clone(), unused));
         }

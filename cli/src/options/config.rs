@@ -15,13 +15,13 @@ use super::typed::Typed;
 use crate::text::quoted;
 use crate::{line, utf16};
 
-/// Whose syntax a file has.
+/// The syntax of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum Syntax {
     /// Ours: an unknown name is an error.
     Ours,
     /// Ours or KataGo's: an unknown `NAME = VALUE` is unused.
-    KataGos,
+    KataGo,
 }
 
 /// The start of a line of KataGo's that is replaced by the content of another file.
@@ -35,8 +35,8 @@ const INCLUDE: &str = "@include";
 /// # Errors
 /// A file can't be read, or includes itself; there are too many files; or a line is not a flag: its number, what was
 /// expected and what was found.
-pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
-    let mut found = Found::new(whose);
+pub fn read(file: &Path, syntax: Syntax) -> Result<(Typed, Vec<String>), String> {
+    let mut found = Found::new(syntax);
     found.take_file(file, &mut Vec::new())?;
     Ok((found.typed, found.unused))
 }
@@ -45,8 +45,8 @@ pub fn read(file: &Path, whose: Whose) -> Result<(Typed, Vec<String>), String> {
 ///
 /// # Errors
 /// The number of the line that is not a flag, from 1, and what was expected there.
-pub fn parse(text: &str, whose: Whose) -> Result<(Typed, Vec<String>), (usize, String)> {
-    let mut found = Found::new(whose);
+pub fn parse(text: &str, syntax: Syntax) -> Result<(Typed, Vec<String>), (usize, String)> {
+    let mut found = Found::new(syntax);
     let mut once = Once::default();
     for (number, line) in lines(text) {
         found.take(&mut once, number, line).map_err(|error| (number, error))?;
@@ -65,7 +65,7 @@ type Once<'t> = BTreeMap<&'t str, usize>;
 
 /// The content of the files read so far.
 struct Found {
-    whose: Whose,
+    syntax: Syntax,
     /// The number of files read so far.
     files: usize,
     typed: Typed,
@@ -73,8 +73,8 @@ struct Found {
 }
 
 impl Found {
-    fn new(whose: Whose) -> Self {
-        Self { whose, files: 0, typed: Typed::default(), unused: Vec::new() }
+    fn new(syntax: Syntax) -> Self {
+        Self { syntax, files: 0, typed: Typed::default(), unused: Vec::new() }
     }
 
     /// Reads a file. `within` has the files that include it, directly or indirectly.
@@ -91,7 +91,7 @@ impl Found {
         within.push(name);
         let mut once = Once::default();
         for (number, line) in lines(&text) {
-            match line.strip_prefix(INCLUDE).filter(|_| self.whose == Whose::KataGos) {
+            match line.strip_prefix(INCLUDE).filter(|_| self.syntax == Syntax::KataGo) {
                 Some(other) => {
                     let folder = file.parent().unwrap_or(Path::new(""));
                     self.take_file(&folder.join(included(without_comment(other))), within)?;
@@ -109,7 +109,7 @@ impl Found {
     /// A name that occurs twice in a file of KataGo's is an error, as in KataGo, because a user who changes the first
     /// of two lines would see no effect. A file and those that it includes may have the same name.
     fn check_once<'t>(&self, once: &mut Once<'t>, number: usize, line: &'t str) -> Result<(), String> {
-        let Some(name) = theirs(line).filter(|_| self.whose == Whose::KataGos) else { return Ok(()) };
+        let Some(name) = theirs(line).filter(|_| self.syntax == Syntax::KataGo) else { return Ok(()) };
         match once.insert(name, number) {
             None => Ok(()),
             Some(before) => Err(format!("expected {name} once, got it in line {before}, too")),
@@ -118,15 +118,15 @@ impl Found {
 
     fn take<'t>(&mut self, once: &mut Once<'t>, number: usize, line: &'t str) -> Result<(), String> {
         self.check_once(once, number, line)?;
-        let whose = self.whose;
-        let line = &*said(line, whose)?;
-        let is_theirs = |name: &str| whose == Whose::KataGos || katago::is_name(name);
+        let syntax = self.syntax;
+        let line = &*said(line, syntax)?;
+        let is_theirs = |name: &str| syntax == Syntax::KataGo || katago::is_name(name);
         if let Some((name, (_, value))) = theirs(line).zip(line.split_once('=')).filter(|(name, _)| is_theirs(name)) {
             self.typed.keep_katagos(name, value.trim());
         }
         match (find(line), theirs(line)) {
-            (found, Some(name)) if found.is_empty() && whose == Whose::KataGos => self.unused.push(name.to_string()),
-            (found, None) if found.is_empty() && whose == Whose::KataGos => {
+            (found, Some(name)) if found.is_empty() && syntax == Syntax::KataGo => self.unused.push(name.to_string()),
+            (found, None) if found.is_empty() && syntax == Syntax::KataGo => {
                 return Err(format!("expected NAME = VALUE, {INCLUDE} FILE or # and a comment, got {}", quoted(line)));
             }
             (found, name) => set(&mut self.typed, line, name, found)?,
@@ -144,9 +144,9 @@ const MOST_FILES: usize = 1000;
 
 /// A line without its comment. In a file that may be KataGo's, the value of a name that is KataGo's or unknown is
 /// parsed in KataGo's syntax.
-fn said(line: &str, whose: Whose) -> Result<Cow<'_, str>, String> {
+fn said(line: &str, syntax: Syntax) -> Result<Cow<'_, str>, String> {
     let is_theirs = |name: &&str| katago::is_name(name) || find_named(name).is_none();
-    match theirs(line).filter(|_| whose == Whose::KataGos).filter(is_theirs).zip(line.split_once('=')) {
+    match theirs(line).filter(|_| syntax == Syntax::KataGo).filter(is_theirs).zip(line.split_once('=')) {
         Some((name, (_, value))) => Ok(format!("{name}={}", value_of_katagos(value.trim())?).into()),
         None => Ok(without_comment(line).trim().into()),
     }
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Typed, (usize, String)> {
-        super::parse(text, Whose::Ours).map(|(typed, unused)| {
+        super::parse(text, Syntax::Ours).map(|(typed, unused)| {
             assert!(unused.is_empty(), "{unused:?}");
             typed
         })
@@ -254,17 +254,17 @@ mod tests {
     #[test]
     fn names_of_katagos_that_mean_nothing_are_told() {
         let text = "logDir = analysis_logs\nmaxVisits = 70 # not 500\nnnMaxBatchSize=64\nhash=8 # MiB\n";
-        let (typed, unused) = super::parse(text, Whose::KataGos).unwrap();
+        let (typed, unused) = super::parse(text, Syntax::KataGo).unwrap();
         let meaning = typed.meaning().unwrap();
         assert_eq!((meaning.analysis.max_visits, meaning.settings.hash_mb), (70, 8));
         assert_eq!(unused, ["logDir", "nnMaxBatchSize"]);
         assert_eq!(parse(text).unwrap_err().0, 1);
         let tabbed = "maxVisits = 70\t# not 500\nlogDir = a#b\n# maxVisits = 3\n  \t# x";
-        let (typed, unused) = super::parse(tabbed, Whose::KataGos).unwrap();
+        let (typed, unused) = super::parse(tabbed, Syntax::KataGo).unwrap();
         assert_eq!((typed.meaning().unwrap().analysis.max_visits, unused), (70, vec!["logDir".to_string()]));
         // In any file, a value that does not fit is an error, and so is a line without a name and a value.
         for text in ["maxVisits = many", "logDir", "--log-dir=x", "-w=x"] {
-            assert_eq!(super::parse(text, Whose::KataGos).unwrap_err().0, 1, "{text}");
+            assert_eq!(super::parse(text, Syntax::KataGo).unwrap_err().0, 1, "{text}");
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn values_of_katagos_have_quotes_and_comments() {
         let of = |text: &str| {
-            let (typed, _) = super::parse(text, Whose::KataGos).map_err(|(_, error)| error)?;
+            let (typed, _) = super::parse(text, Syntax::KataGo).map_err(|(_, error)| error)?;
             let value = typed.of_katago().first().map(|(_, value)| value.clone());
             value.ok_or_else(|| "nothing".to_string())
         };
@@ -291,7 +291,7 @@ mod tests {
         assert!(of("maxVisits = \"2").unwrap_err().starts_with("expected a second quote"));
         assert!(of("maxVisits = \"2\" 3").unwrap_err().starts_with("expected nothing behind"));
         // In the value of one of our names, a `#` without a space before it is no comment.
-        let (typed, _) = super::parse("weights = a#b # c", Whose::KataGos).unwrap();
+        let (typed, _) = super::parse("weights = a#b # c", Syntax::KataGo).unwrap();
         assert!(format!("{:?}", typed.meaning().unwrap().settings.evaluator.weights).contains("a#b\""));
     }
 
@@ -311,24 +311,24 @@ mod tests {
         write("a.cfg", "maxVisits = 5\n@include sub/b.cfg\nhash = 8 # MiB\n");
         write("sub/b.cfg", "maxVisits = 70\nhash = 16\nlogDir = x\n@include c.cfg # beside it\n");
         write("sub/c.cfg", "maxPlayouts = 9\n");
-        let (typed, unused) = read(&folder.join("a.cfg"), Whose::KataGos).unwrap();
+        let (typed, unused) = read(&folder.join("a.cfg"), Syntax::KataGo).unwrap();
         let meaning = typed.meaning().unwrap();
         assert_eq!((meaning.analysis.max_visits, meaning.analysis.max_playouts, meaning.settings.hash_mb), (70, 9, 8));
         assert_eq!(unused, ["logDir"]);
-        let error = |name: &str, whose| read(&folder.join(name), whose).unwrap_err();
-        assert!(error("a.cfg", Whose::Ours).contains("a.cfg, line 2: expected a long flag"));
+        let error = |name: &str, syntax| read(&folder.join(name), syntax).unwrap_err();
+        assert!(error("a.cfg", Syntax::Ours).contains("a.cfg, line 2: expected a long flag"));
         write("ours.cfg", "@include a.cfg\n");
-        assert!(error("ours.cfg", Whose::Ours).contains("ours.cfg, line 1: expected a long flag"));
+        assert!(error("ours.cfg", Syntax::Ours).contains("ours.cfg, line 1: expected a long flag"));
         write("sub/c.cfg", "maxVisits = 3\nhash = 9\n\nmaxVisits = 3\n");
         assert!(
-            error("a.cfg", Whose::KataGos).ends_with("c.cfg, line 4: expected maxVisits once, got it in line 1, too")
+            error("a.cfg", Syntax::KataGo).ends_with("c.cfg, line 4: expected maxVisits once, got it in line 1, too")
         );
         write("sub/c.cfg", "\nfoo\n");
-        assert!(error("a.cfg", Whose::KataGos).contains("c.cfg, line 2: expected NAME = VALUE"));
+        assert!(error("a.cfg", Syntax::KataGo).contains("c.cfg, line 2: expected NAME = VALUE"));
         write("sub/c.cfg", "@include ../sub/b.cfg\n");
-        assert!(error("a.cfg", Whose::KataGos).ends_with("expected a file that does not include itself"));
+        assert!(error("a.cfg", Syntax::KataGo).ends_with("expected a file that does not include itself"));
         write("sub/c.cfg", "@include missing.cfg\n");
-        assert!(error("a.cfg", Whose::KataGos).contains("missing.cfg: "));
+        assert!(error("a.cfg", Syntax::KataGo).contains("missing.cfg: "));
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -340,9 +340,9 @@ mod tests {
         // Each of ten files includes the next one twice.
         (1..10).for_each(|n| write(&format!("{n}.cfg"), &format!("@include {0}.cfg\n@include {0}.cfg\n", n + 1)));
         write("10.cfg", "maxVisits = 70\n");
-        let error = read(&folder.join("1.cfg"), Whose::KataGos).unwrap_err();
+        let error = read(&folder.join("1.cfg"), Syntax::KataGo).unwrap_err();
         assert!(error.ends_with(".cfg: expected at most 1000 files in all, got more"), "{error}");
-        assert!(read(&folder.join("2.cfg"), Whose::KataGos).is_ok(), "511 files");
+        assert!(read(&folder.join("2.cfg"), Syntax::KataGo).is_ok(), "511 files");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

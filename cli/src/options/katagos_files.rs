@@ -2,7 +2,7 @@
 //! `cpp/configs/analysis_example.cfg`, including the lines that are commented out), and the ends of KataGo's ranges
 //! (`cpp/program/setup.cpp`, `cpp/command/gtp.cpp`).
 
-use super::config::{Whose, parse};
+use super::config::{Syntax, parse};
 use super::{Typed, katago};
 use crate::analysis::go::Params;
 use crate::gtp::Settings;
@@ -123,7 +123,7 @@ const RANGES: &[(&str, &str, &str)] = &[
 fn read(pairs: &[&str]) -> (Typed, Vec<String>) {
     let lines: Vec<String> =
         pairs.iter().flat_map(|pairs| pairs.split_whitespace()).map(|pair| pair.replacen('=', " = ", 1)).collect();
-    let (typed, unused) = parse(&lines.join("\n"), Whose::KataGos).unwrap();
+    let (typed, unused) = parse(&lines.join("\n"), Syntax::KataGo).unwrap();
     (typed, unused.into_iter().filter(|name| !Params::has(name) && !Settings::has(name)).collect())
 }
 
@@ -168,7 +168,7 @@ fn each_end_of_a_range_is_taken_as_it_is() {
 fn beyond_it_nothing_is_taken() {
     for &(name, _, most) in RANGES {
         let beyond = 10.0 * most.parse::<f64>().unwrap().abs() + 1.0;
-        let taken = parse(&format!("{name} = {beyond}"), Whose::KataGos).is_ok_and(|(typed, _)| {
+        let taken = parse(&format!("{name} = {beyond}"), Syntax::KataGo).is_ok_and(|(typed, _)| {
             let meaning = typed.meaning().unwrap();
             Params::default().of(&typed, &meaning).is_ok() && Settings::of(&typed, &meaning).is_ok()
         });
@@ -189,14 +189,14 @@ fn no_row_is_left_out() {
 
 #[test]
 fn flags_count_for_more_than_files_in_any_order() {
-    let (typed, _) = parse("maxVisits = 70\nmax-visits = 7\nmax-time = 5\nmaxTime = 1e20", Whose::KataGos).unwrap();
+    let (typed, _) = parse("maxVisits = 70\nmax-visits = 7\nmax-time = 5\nmaxTime = 1e20", Syntax::KataGo).unwrap();
     let (params, _) = meaning(&typed);
     assert_eq!((params.max_visits, params.max_time), (7, 1e20), "the later line");
     let mut line = Typed::default();
     line.set(super::table::by_flag("max-time").unwrap(), "--max-time", "3").unwrap();
     line.fill_from(typed);
     assert_eq!((meaning(&line).0.max_visits, meaning(&line).0.max_time), (7, 3.0));
-    let (file, _) = parse("maxTime = 1e20", Whose::KataGos).unwrap();
+    let (file, _) = parse("maxTime = 1e20", Syntax::KataGo).unwrap();
     let mut line = Typed::default();
     line.fill_from(file);
     assert_eq!(meaning(&line).0.max_time, 1e20);
