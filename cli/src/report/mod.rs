@@ -2,20 +2,20 @@
 //! JSON lines and as an HTML page.
 //!
 //! ```text
-//! PGN ──► pgn::Reader ──► desk: a query of all turns ──► analysis::Pool ──► answers, in any order
-//!                                                                             └─► desk: whole games, in their order
-//!                                                                                   └─► judge ──► annotate, page
+//! PGN ──► pgn::Reader ──► queue: a query of all turns ──► analysis::Pool ──► answers, in any order
+//!                                                                              └─► queue: whole games, in their order
+//!                                                                                    └─► judge ──► annotate, page
 //! ```
 //!
 //! Several games are analysed at the same time, so that the search threads always have a position to search. Only these
 //! games are in memory.
 
 mod annotate;
-mod desk;
 mod files;
 mod judge;
 mod page;
 pub mod pgn;
+mod queue;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -27,11 +27,11 @@ use crate::progress::Progress;
 use crate::text;
 use crate::uci::console::{Console, aside};
 use crate::{system, utf16};
-use desk::{Desk, Done};
 use files::Files;
 use flate2::bufread::MultiGzDecoder;
 use judge::Judgement;
 use pgn::Reader;
+use queue::{Done, Queue};
 use same_file::Handle;
 
 /// The first bytes of a gzip file.
@@ -131,16 +131,16 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
     question.check_out()?;
     question.spare_the_input()?;
     let (input, size) = question.open()?;
-    let desk = Desk::open(typed, &meaning)?;
+    let queue = Queue::open(typed, &meaning)?;
     let limits = limits(&meaning.analysis, by_time_alone);
-    let engine = format!("Oncilla {}: {}, {limits} a position", env!("CARGO_PKG_VERSION"), desk.describe());
-    aside(&format!("oncilla: {}, {} positions at a time", desk.describe(), desk.parallel()));
+    let engine = format!("Oncilla {}: {}, {limits} a position", env!("CARGO_PKG_VERSION"), queue.describe());
+    aside(&format!("oncilla: {}, {} positions at a time", queue.describe(), queue.parallel()));
     let heading = page::Heading { title: question.title(), engine };
     let files = Files::create(&question.out(), &heading)?;
     let mut work =
-        Work { reader: Reader::new(input), size, desk, files, count: Count::new(), progress: Progress::on_stderr() };
+        Work { reader: Reader::new(input), size, queue, files, count: Count::new(), progress: Progress::on_stderr() };
     let ran = work.run();
-    let Work { desk, files, count, .. } = work;
+    let Work { queue, files, count, .. } = work;
     if let Err(fault) = ran {
         if count.games == 0 {
             return Err(fault);
@@ -148,7 +148,7 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
         let kept = files.keep()?.join(", ");
         return Err(format!("{fault}; {} games that were done before are in {kept}", count.games));
     }
-    desk.close();
+    queue.close();
     // Without any game, an earlier report is not replaced.
     if count.games > 0 {
         files.finish()?.iter().for_each(|name| console.say(name));
@@ -210,7 +210,7 @@ impl Count {
 struct Work {
     reader: Reader<Box<dyn BufRead>>,
     size: Option<u64>,
-    desk: Desk,
+    queue: Queue,
     files: Files,
     count: Count,
     progress: Progress,
@@ -222,7 +222,7 @@ impl Work {
     fn run(&mut self) -> Result<(), String> {
         let mut end = None;
         loop {
-            while end.is_none() && self.desk.has_room() {
+            while end.is_none() && self.queue.has_room() {
                 let next = match self.reader.next_game() {
                     Ok(next) => next,
                     Err(error) => {
@@ -232,7 +232,7 @@ impl Work {
                 };
                 match next {
                     None => end = Some(Ok(())),
-                    Some(Ok(game)) => self.desk.ask(game, self.reader.bytes()),
+                    Some(Ok(game)) => self.queue.ask(game, self.reader.bytes()),
                     Some(Err(skipped)) => {
                         self.pass_over(format!(
                             "game {}, from line {}: {}",
@@ -241,13 +241,13 @@ impl Work {
                     }
                 }
             }
-            if self.desk.is_empty() {
+            if self.queue.is_empty() {
                 return end.unwrap_or(Ok(()));
             }
-            if let Some(note) = self.desk.listen()? {
+            if let Some(note) = self.queue.listen()? {
                 self.say(&note);
             }
-            while let Some(done) = self.desk.next_done() {
+            while let Some(done) = self.queue.next_done() {
                 self.write(done)?;
             }
             self.progress.show(&self.state());
@@ -284,7 +284,7 @@ impl Work {
     /// The line of the progress display: a bar by the bytes of the input, if its size is known, and the counts.
     fn state(&self) -> String {
         let Count { since, games, positions, .. } = self.count;
-        let (under_way, bytes) = self.desk.under_way();
+        let (under_way, bytes) = self.queue.under_way();
         let positions = positions + under_way;
         let seconds = since.elapsed().as_secs_f64();
         let counts =

@@ -26,7 +26,7 @@ pub struct Done {
 }
 
 /// The analysis engine, and the games that it is analysing.
-pub struct Desk {
+pub struct Queue {
     pool: Pool,
     heard: Receiver<Heard>,
     open: VecDeque<Open>,
@@ -48,7 +48,7 @@ impl Open {
     }
 }
 
-impl Desk {
+impl Queue {
     /// Loads the network and starts the search threads.
     ///
     /// # Errors
@@ -178,11 +178,11 @@ mod tests {
         let backend = table::by_flag("backend").unwrap();
         typed.set(backend, backend.flag, "random").unwrap();
         let meaning = typed.meaning().unwrap();
-        let mut desk = Desk::open(typed, &meaning).unwrap();
+        let mut queue = Queue::open(typed, &meaning).unwrap();
         let game = Reader::new("1. e4 *".as_bytes()).next_game().unwrap().unwrap().unwrap();
-        desk.ask(game, 0);
-        desk.put(json!({ "id": "1", "error": "no answer" }).to_string()).unwrap();
-        assert_eq!(desk.next_done().and_then(|done| done.found.err()), Some("no answer".to_string()));
-        desk.close();
+        queue.ask(game, 0);
+        queue.put(json!({ "id": "1", "error": "no answer" }).to_string()).unwrap();
+        assert_eq!(queue.next_done().and_then(|done| done.found.err()), Some("no answer".to_string()));
+        queue.close();
     }
 }
