@@ -371,7 +371,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             analysis::run(stdin(), console, typed, &analysis::Switches { quit_without_waiting, overrides })?;
         }
         Command::Gtp(Gtp { override_config }) => gtp::run(stdin(), console, typed, &override_config)?,
-        Command::Report(Report { file, out }) => report::run(&report::Question { file, out }, typed, &console)?,
+        Command::Report(Report { file, out }) => report::run(&report::Arguments { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
         Command::Bench(bench) => {
             let size = bench::Size { limit: bench.limit()?, rounds: bench.rounds()? };

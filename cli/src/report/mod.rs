@@ -42,14 +42,14 @@ const BAR: usize = 24;
 
 /// The arguments of the command.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Arguments {
     /// The PGN file; `None` for standard input.
     pub file: Option<String>,
     /// The stem of the output files' names; `None`: the PGN file's name without its ending, and `.report`.
     pub out: Option<String>,
 }
 
-impl Question {
+impl Arguments {
     /// Opens the input, which may be a gzip stream, and returns its size in bytes if that is known.
     fn open(&self) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
         let opened = self.open_as_it_is().and_then(|(mut input, size)| {
@@ -119,7 +119,7 @@ fn without<'n>(name: &'n str, ending: &str) -> &'n str {
 ///
 /// # Errors
 /// One line: a file can't be read or written, there is no network, or no game in the file.
-pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(), String> {
+pub fn run(arguments: &Arguments, mut typed: Typed, console: &Console) -> Result<(), String> {
     see_from_white(&mut typed)?;
     let by_time_alone = limit_by_time_alone(&mut typed)?;
     let meaning = typed.meaning()?;
@@ -128,15 +128,15 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
             "--score-type: expected centipawns of some kind, as a report's evaluations are in pawns".to_string()
         );
     }
-    question.check_out()?;
-    question.spare_the_input()?;
-    let (input, size) = question.open()?;
+    arguments.check_out()?;
+    arguments.spare_the_input()?;
+    let (input, size) = arguments.open()?;
     let queue = Queue::open(typed, &meaning)?;
     let limits = limits(&meaning.analysis, by_time_alone);
     let engine = format!("Oncilla {}: {}, {limits} a position", env!("CARGO_PKG_VERSION"), queue.describe());
     aside(&format!("oncilla: {}, {} positions at a time", queue.describe(), queue.parallel()));
-    let heading = page::Heading { title: question.title(), engine };
-    let files = Files::create(&question.out(), &heading)?;
+    let heading = page::Heading { title: arguments.title(), engine };
+    let files = Files::create(&arguments.out(), &heading)?;
     let mut work =
         Work { reader: Reader::new(input), size, queue, files, count: Count::new(), progress: Progress::on_stderr() };
     let ran = work.run();
@@ -160,7 +160,7 @@ pub fn run(question: &Question, mut typed: Typed, console: &Console) -> Result<(
         text::counted(count.skipped, "game"),
     ));
     match count.games {
-        0 => Err(format!("{}: no game in it that can be read; nothing is written", question.title())),
+        0 => Err(format!("{}: no game in it that can be read; nothing is written", arguments.title())),
         _ => Ok(()),
     }
 }
@@ -313,24 +313,24 @@ mod tests {
 
     #[test]
     fn files_are_named_after_the_input() {
-        let question = |file: Option<&str>, out: Option<&str>| Question {
+        let arguments = |file: Option<&str>, out: Option<&str>| Arguments {
             file: file.map(str::to_string),
             out: out.map(str::to_string),
         };
-        assert_eq!(question(Some("a/b.pgn"), None).out(), "a/b.report");
-        assert_eq!(question(Some("a/b"), None).out(), "a/b.report");
-        assert_eq!(question(Some("a/GAMES.PGN"), None).out(), "a/GAMES.report");
-        assert_eq!(question(Some("a/b.Pgn.gz"), None).out(), "a/b.report");
-        assert_eq!(question(Some("pgn"), None).out(), "pgn.report");
-        assert_eq!(question(Some("é.gn"), None).out(), "é.gn.report");
-        assert_eq!(question(None, None).out(), "games.report");
-        assert_eq!(question(Some("a/b.pgn"), Some("c")).out(), "c");
-        assert_eq!(question(Some("a/b.pgn"), None).title(), "b.pgn");
-        assert_eq!(question(None, None).title(), "standard input");
+        assert_eq!(arguments(Some("a/b.pgn"), None).out(), "a/b.report");
+        assert_eq!(arguments(Some("a/b"), None).out(), "a/b.report");
+        assert_eq!(arguments(Some("a/GAMES.PGN"), None).out(), "a/GAMES.report");
+        assert_eq!(arguments(Some("a/b.Pgn.gz"), None).out(), "a/b.report");
+        assert_eq!(arguments(Some("pgn"), None).out(), "pgn.report");
+        assert_eq!(arguments(Some("é.gn"), None).out(), "é.gn.report");
+        assert_eq!(arguments(None, None).out(), "games.report");
+        assert_eq!(arguments(Some("a/b.pgn"), Some("c")).out(), "c");
+        assert_eq!(arguments(Some("a/b.pgn"), None).title(), "b.pgn");
+        assert_eq!(arguments(None, None).title(), "standard input");
         for out in ["", "d/"] {
-            assert!(question(None, Some(out)).check_out().unwrap_err().contains("expected a name"), "{out}");
+            assert!(arguments(None, Some(out)).check_out().unwrap_err().contains("expected a name"), "{out}");
         }
-        assert_eq!(question(None, Some("d/e")).check_out(), Ok(()));
+        assert_eq!(arguments(None, Some("d/e")).check_out(), Ok(()));
     }
 
     #[test]
