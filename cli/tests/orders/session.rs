@@ -49,7 +49,7 @@ impl Host {
         let arguments = arguments(random);
         let typed = Args::read(&words(&arguments)).expect("arguments").typed;
         let transcript = Transcript::default();
-        let console = Arc::new(Console::new(Box::new(transcript.ear())));
+        let console = Arc::new(Console::new(Box::new(transcript.recorder())));
         let (reader, writer) = std::io::pipe().expect("a pipe");
         let run = move || oncilla::uci::run(BufReader::new(reader), console, typed) == ExitCode::SUCCESS;
         Self { arguments, input: Box::new(writer), transcript, end: std::thread::spawn(run) }
@@ -64,10 +64,10 @@ impl Host {
         let mut process = command.spawn().expect("the binary starts");
         let input = Box::new(process.stdin.take().expect("stdin is piped"));
         let transcript = Transcript::default();
-        let mut ear = transcript.ear();
+        let mut recorder = transcript.recorder();
         let end = std::thread::spawn(move || {
             let mut said = process.stdout.take().expect("stdout is piped");
-            std::io::copy(&mut said, &mut ear).expect("the engine's output");
+            std::io::copy(&mut said, &mut recorder).expect("the engine's output");
             process.wait().expect("an exit status").success()
         });
         Self { arguments, input, transcript, end }

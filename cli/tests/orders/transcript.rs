@@ -82,8 +82,8 @@ impl Transcript {
     }
 
     /// A writer that records the engine's output.
-    pub fn ear(&self) -> Ear {
-        Ear { transcript: self.clone(), rest: Vec::new() }
+    pub fn recorder(&self) -> Recorder {
+        Recorder { transcript: self.clone(), rest: Vec::new() }
     }
 
     fn heard(lines: &[Line], word: &str) -> usize {
@@ -136,12 +136,12 @@ impl fmt::Display for Transcript {
 }
 
 /// Splits the engine's output into lines and records them.
-pub struct Ear {
+pub struct Recorder {
     transcript: Transcript,
     rest: Vec<u8>,
 }
 
-impl Write for Ear {
+impl Write for Recorder {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.rest.extend_from_slice(bytes);
         while let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
