@@ -220,7 +220,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
     aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);
     serve(&mut input, &*pool, bytes_of_mb(meaning.analysis.line_mb), |text| {
-        console.heard(text);
+        console.log_input(text);
         console.lost_log().iter().for_each(|lost| aside(lost));
     });
     if switches.quit_without_waiting {

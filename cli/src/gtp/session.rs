@@ -144,7 +144,7 @@ impl Session {
                 return self.console.say_all(&[&answer("", &error), ""]);
             }
         };
-        self.console.heard(&text);
+        self.console.log_input(&text);
         let Some(line) = CommandLine::read(&text) else { return };
         match commands::find(&line.name) {
             None => {

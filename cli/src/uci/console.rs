@@ -89,7 +89,7 @@ impl Console {
     }
 
     /// Writes a line of input to the log.
-    pub fn heard(&self, line: &str) {
+    pub fn log_input(&self, line: &str) {
         self.kept().log('>', line);
     }
 

@@ -119,7 +119,7 @@ impl Session {
     /// Runs commands until `quit` or the end of the input.
     fn talk(&mut self) -> Next {
         while let Some(input) = self.deferred.pop().or_else(|| self.lines.recv().ok()) {
-            match self.hear(input) {
+            match self.handle(input) {
                 Next::GoOn => {}
                 Next::Quit => return self.quit(),
                 Next::Leave => return Next::Leave,
@@ -151,7 +151,7 @@ impl Session {
         Next::Quit
     }
 
-    fn hear(&mut self, input: Input) -> Next {
+    fn handle(&mut self, input: Input) -> Next {
         let line = match input {
             Input::Line(line) => line,
             Input::TooLong => {
@@ -159,7 +159,7 @@ impl Session {
                 return Next::GoOn;
             }
         };
-        self.console.heard(&line);
+        self.console.log_input(&line);
         self.say_of_log();
         match command::parse(&line) {
             Ok(None) => Next::GoOn,
@@ -408,7 +408,7 @@ impl Session {
             } else {
                 // Lines that arrive while this one is run come after those that were kept.
                 self.deferred.append(&mut kept);
-                let next = self.hear(input);
+                let next = self.handle(input);
                 if next != Next::GoOn {
                     return next;
                 }
