@@ -169,7 +169,7 @@ fn position(text: &str) -> Result<History, String> {
 }
 
 /// The interval of the calls of `how_far`.
-const GLANCE: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs one search. `how_far` is called repeatedly with the number of nodes so far.
 fn search(
@@ -186,7 +186,7 @@ fn search(
     let start = Instant::now();
     engine.go(limit.go(), Box::new(observer))?;
     let found = loop {
-        match receiver.recv_timeout(GLANCE) {
+        match receiver.recv_timeout(PROGRESS_INTERVAL) {
             Ok(found) => break found,
             Err(RecvTimeoutError::Timeout) => how_far(so_far.load(Ordering::Relaxed)),
             Err(RecvTimeoutError::Disconnected) => return Err("the search ended without a word".to_string()),

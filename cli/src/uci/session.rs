@@ -18,15 +18,15 @@ use super::report::Report;
 
 /// How long `quit` waits for a search to end or a network to load. Whatever takes longer may depend on a device or a
 /// file that never becomes ready.
-const LEAVING: Duration = Duration::from_secs(5);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often the input is checked for `quit` while the network is loaded or a search is stopped.
-const LOOK: Duration = Duration::from_millis(50);
+const QUIT_POLL: Duration = Duration::from_millis(50);
 
 /// How long `wait` sleeps between two checks of the search.
-const NAP: Duration = Duration::from_millis(2);
+const SEARCH_POLL: Duration = Duration::from_millis(2);
 /// How long `wait` lets a search for a mate go on after the end of the input, when nothing can stop it any more.
-const ALONE: Duration = Duration::from_secs(60);
+const MATE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Speaks UCI until `quit` or the end of the input.
 ///
@@ -128,10 +128,10 @@ impl Session {
         self.end_of_input()
     }
 
-    /// Stops a running search, which may print its best move within [`LEAVING`].
+    /// Stops a running search, which may print its best move within [`QUIT_TIMEOUT`].
     fn quit(&mut self) -> Next {
         self.engine.stop();
-        let next = if self.engine.wait_for(LEAVING) { Next::Quit } else { Next::Leave };
+        let next = if self.engine.wait_for(QUIT_TIMEOUT) { Next::Quit } else { Next::Leave };
         self.say_of_log();
         next
     }
@@ -218,7 +218,7 @@ impl Session {
         let answer = self.engine.begin_to_prepare();
         let mut leaving = None;
         loop {
-            match answer.recv_timeout(LOOK) {
+            match answer.recv_timeout(QUIT_POLL) {
                 Err(RecvTimeoutError::Timeout) if self.is_time_to_leave(&mut leaving) => return Next::Leave,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => self.console.note(NO_THREAD),
@@ -237,7 +237,7 @@ impl Session {
         }
         self.engine.stop();
         let mut leaving = None;
-        while !self.engine.wait_for(LOOK) {
+        while !self.engine.wait_for(QUIT_POLL) {
             if self.is_time_to_leave(&mut leaving) {
                 return Next::Leave;
             }
@@ -245,9 +245,9 @@ impl Session {
         Next::GoOn
     }
 
-    /// Whether the session may be left for longer than [`LEAVING`]; `since` is set when it first may.
+    /// Whether the session may be left for longer than [`QUIT_TIMEOUT`]; `since` is set when it first may.
     fn is_time_to_leave(&mut self, since: &mut Option<Instant>) -> bool {
-        self.may_leave() && since.get_or_insert_with(Instant::now).elapsed() > LEAVING
+        self.may_leave() && since.get_or_insert_with(Instant::now).elapsed() > QUIT_TIMEOUT
     }
 
     /// Whether `quit` has arrived, or the input has ended and the last `go` in it has no limit of its own. Earlier
@@ -382,7 +382,7 @@ impl Session {
         while self.engine.is_searching() {
             let next = match kept.pop() {
                 Some(input) => Ok(input),
-                None if self.deferred.has_room() => self.lines.recv_timeout(NAP),
+                None if self.deferred.has_room() => self.lines.recv_timeout(SEARCH_POLL),
                 None => {
                     self.hold_back(&mut is_told);
                     continue;
@@ -393,9 +393,9 @@ impl Session {
                 Err(RecvTimeoutError::Timeout) => continue,
                 // A script may end with `wait`, but if the GUI is gone, the search must not run for ever.
                 Err(RecvTimeoutError::Disconnected)
-                    if self.end == End::Mate && alone.get_or_insert_with(Instant::now).elapsed() < ALONE =>
+                    if self.end == End::Mate && alone.get_or_insert_with(Instant::now).elapsed() < MATE_TIMEOUT =>
                 {
-                    std::thread::sleep(NAP);
+                    std::thread::sleep(SEARCH_POLL);
                     continue;
                 }
                 Err(RecvTimeoutError::Disconnected) => match self.end_of_input() {
@@ -426,7 +426,7 @@ impl Session {
             self.console.note("more has come in behind wait than is kept: the search is stopped");
             self.engine.stop();
         }
-        self.engine.wait_for(NAP);
+        self.engine.wait_for(SEARCH_POLL);
     }
 
     /// Whether a line that arrived during a `wait` is run at once: a command that ends a search without a limit of its
