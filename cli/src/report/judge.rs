@@ -23,14 +23,14 @@ pub struct Answer {
     pub turn_number: Option<usize>,
     /// The error of the query.
     pub error: Option<String>,
-    root_info: Option<Seen>,
+    root_info: Option<RootInfo>,
     #[serde(default)]
     move_infos: Vec<MoveInfo>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Seen {
+struct RootInfo {
     winrate: f64,
     wdl: [f64; 3],
     score_cp: i32,
