@@ -81,23 +81,23 @@ impl Host {
 /// The engine does not end, or ends with a failure.
 pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
     let mut script = Script::new();
-    let mut asked = Asked { best_moves: 0, ready: 0, waits_for: Waits::Nobody };
+    let mut due = Due { best_moves: 0, ready: 0, waits_for: Waits::Nobody };
     // From here on the loop runs, so a command reaches a search in a random state.
-    send(&mut host, Command { line: "isready".to_string(), kind: Kind::IsReady }, &mut asked);
+    send(&mut host, Command { line: "isready".to_string(), kind: Kind::IsReady }, &mut due);
     if !host.transcript.wait_for("readyok", 1, PATIENCE) {
         return Err("the session does not begin".to_string());
     }
     for _ in 0..2 + random.below(LONGEST) {
         let command = script.next(random);
         let kind = command.kind.clone();
-        send(&mut host, command, &mut asked);
+        send(&mut host, command, &mut due);
         if kind == Kind::Quit {
             break;
         }
-        pause(&host, random, &kind, &asked)?;
+        pause(&host, random, &kind, &due)?;
     }
     if random.percent(50) {
-        send(&mut host, Command { line: "quit".to_string(), kind: Kind::Quit }, &mut asked);
+        send(&mut host, Command { line: "quit".to_string(), kind: Kind::Quit }, &mut due);
     }
     let Host { input, transcript, end, .. } = host;
     // To the checks, the end of the input is a `quit`: a search that never ends by itself is ended.
@@ -114,22 +114,22 @@ pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
 }
 
 /// The number of answers that must come, and what ends the last search.
-struct Asked {
+struct Due {
     best_moves: usize,
     ready: usize,
     /// What the last search still waits for.
     waits_for: Waits,
 }
 
-fn send(host: &mut Host, command: Command, asked: &mut Asked) {
+fn send(host: &mut Host, command: Command, due: &mut Due) {
     match command.kind {
         Kind::Go { waits_for, .. } => {
-            asked.best_moves += 1;
-            asked.waits_for = waits_for;
+            due.best_moves += 1;
+            due.waits_for = waits_for;
         }
-        Kind::Stop | Kind::Ends => asked.waits_for = Waits::Nobody,
-        Kind::PonderHit if asked.waits_for == Waits::PonderHit => asked.waits_for = Waits::Nobody,
-        Kind::IsReady => asked.ready += 1,
+        Kind::Stop | Kind::Ends => due.waits_for = Waits::Nobody,
+        Kind::PonderHit if due.waits_for == Waits::PonderHit => due.waits_for = Waits::Nobody,
+        Kind::IsReady => due.ready += 1,
         _ => {}
     }
     let line = format!("{}\n", command.line);
@@ -143,13 +143,13 @@ fn send(host: &mut Host, command: Command, asked: &mut Asked) {
 ///
 /// # Errors
 /// An answer does not come.
-fn pause(host: &Host, random: &mut Random, kind: &Kind, asked: &Asked) -> Result<(), String> {
+fn pause(host: &Host, random: &mut Random, kind: &Kind, due: &Due) -> Result<(), String> {
     let micros = match random.below(10) {
         0..2 => 0,
         2..3 => random.below(300),
         3..5 => random.below(4000),
-        _ if *kind == Kind::IsReady => return wait(host, "readyok", asked.ready),
-        _ if asked.waits_for == Waits::Nobody => return wait(host, "bestmove", asked.best_moves),
+        _ if *kind == Kind::IsReady => return wait(host, "readyok", due.ready),
+        _ if due.waits_for == Waits::Nobody => return wait(host, "bestmove", due.best_moves),
         // The search has no limit of its own.
         _ => random.below(1000),
     };
