@@ -25,7 +25,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// The search's own limit.
-    Nobody,
+    Limit,
     /// `stop`.
     Stop,
     /// `ponderhit` and then the search's own limit, or `stop`.
@@ -75,7 +75,7 @@ impl Script {
             0..2 => (format!("infinite {limit}"), Waits::Stop),
             2 => ("infinite".to_string(), Waits::Stop),
             3..6 => (format!("ponder {limit}"), Waits::PonderHit),
-            _ => (limit, Waits::Nobody),
+            _ => (limit, Waits::Limit),
         };
         let mut legal = self.position.moves();
         let mut line = format!("go {words}");

@@ -81,7 +81,7 @@ impl Host {
 /// The engine does not end, or ends with a failure.
 pub fn hold(mut host: Host, random: &mut Random) -> Result<Transcript, String> {
     let mut script = Script::new();
-    let mut due = Due { best_moves: 0, ready: 0, waits_for: Waits::Nobody };
+    let mut due = Due { best_moves: 0, ready: 0, waits_for: Waits::Limit };
     // From here on the loop runs, so a command reaches a search in a random state.
     send(&mut host, Command { line: "isready".to_string(), kind: Kind::IsReady }, &mut due);
     if !host.transcript.wait_for("readyok", 1, PATIENCE) {
@@ -127,8 +127,8 @@ fn send(host: &mut Host, command: Command, due: &mut Due) {
             due.best_moves += 1;
             due.waits_for = waits_for;
         }
-        Kind::Stop | Kind::Ends => due.waits_for = Waits::Nobody,
-        Kind::PonderHit if due.waits_for == Waits::PonderHit => due.waits_for = Waits::Nobody,
+        Kind::Stop | Kind::Ends => due.waits_for = Waits::Limit,
+        Kind::PonderHit if due.waits_for == Waits::PonderHit => due.waits_for = Waits::Limit,
         Kind::IsReady => due.ready += 1,
         _ => {}
     }
@@ -149,7 +149,7 @@ fn pause(host: &Host, random: &mut Random, kind: &Kind, due: &Due) -> Result<(),
         2..3 => random.below(300),
         3..5 => random.below(4000),
         _ if *kind == Kind::IsReady => return wait(host, "readyok", due.ready),
-        _ if due.waits_for == Waits::Nobody => return wait(host, "bestmove", due.best_moves),
+        _ if due.waits_for == Waits::Limit => return wait(host, "bestmove", due.best_moves),
         // The search has no limit of its own.
         _ => random.below(1000),
     };

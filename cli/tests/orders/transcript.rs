@@ -229,7 +229,7 @@ impl Judge {
     fn best_move(&mut self, text: &str) -> Result<(), String> {
         let search = self.open.pop_front().ok_or_else(|| format!("{text}: nobody searches"))?;
         let is_allowed = match search.waits_for {
-            Waits::Nobody => true,
+            Waits::Limit => true,
             Waits::Stop => search.stopped || search.cut_short || search.quit,
             Waits::PonderHit => search.hit || search.stopped || search.cut_short || search.quit,
         };
@@ -242,7 +242,7 @@ impl Judge {
             return Err(format!("{text}: not legal, {search:?}"));
         }
         self.counts.searches += 1;
-        let waits = search.waits_for != Waits::Nobody;
+        let waits = search.waits_for != Waits::Limit;
         self.counts.stopped += u64::from(waits && search.stopped && !search.hit && !search.cut_short);
         self.counts.hit += u64::from(search.waits_for == Waits::PonderHit && search.hit && !search.stopped);
         self.counts.cut_short += u64::from(search.cut_short);
