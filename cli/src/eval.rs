@@ -208,16 +208,16 @@ mod tests {
     use super::*;
     use crate::engine::BackendKind;
     use crate::options::Typed;
-    use crate::uci::console::tests::Paper;
+    use crate::uci::console::tests::SharedBuffer;
     use serde_json::json;
 
     fn answers(input: &str) -> Vec<Value> {
         let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
         settings.backend = BackendKind::Random;
-        let paper = Paper::default();
-        let console = Console::new(Box::new(paper.clone()));
+        let buffer = SharedBuffer::default();
+        let console = Console::new(Box::new(buffer.clone()));
         run(&settings, std::io::Cursor::new(input.to_string().into_bytes()), &console).unwrap();
-        paper.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+        buffer.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     #[test]

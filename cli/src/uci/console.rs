@@ -148,15 +148,15 @@ pub(crate) mod tests {
 
     /// An output that keeps what is written to it.
     #[derive(Clone, Default)]
-    pub struct Paper(Arc<Mutex<Vec<u8>>>);
+    pub struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Paper {
+    impl SharedBuffer {
         pub fn lines(&self) -> Vec<String> {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(str::to_string).collect()
         }
     }
 
-    impl Write for Paper {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -168,14 +168,14 @@ pub(crate) mod tests {
 
     #[test]
     fn notes_are_one_line() {
-        let paper = Paper::default();
-        Console::new(Box::new(paper.clone())).note("a\nbestmove e2e4\r\n");
-        assert_eq!(paper.lines(), ["info string a bestmove e2e4  "]);
+        let buffer = SharedBuffer::default();
+        Console::new(Box::new(buffer.clone())).note("a\nbestmove e2e4\r\n");
+        assert_eq!(buffer.lines(), ["info string a bestmove e2e4  "]);
     }
 
     #[test]
     fn a_log_file_that_cannot_be_opened_is_an_error() {
-        let console = Console::new(Box::new(Paper::default()));
+        let console = Console::new(Box::new(SharedBuffer::default()));
         assert!(console.log_to(Some(Path::new("/no such folder/log"))).unwrap_err().starts_with("log file /no such"));
         assert_eq!(console.log_to(None), Ok(()));
     }

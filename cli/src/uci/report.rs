@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::options::Typed;
     use crate::score::ScoreType;
-    use crate::uci::console::tests::Paper;
+    use crate::uci::console::tests::SharedBuffer;
     use oncilla_chess::History;
     use oncilla_core::evaluate::Value;
 
@@ -210,13 +210,13 @@ mod tests {
     }
 
     fn written_with(multi_pv: usize, fen: &str, output: Output, write: impl Fn(&mut Report)) -> Vec<String> {
-        let paper = Paper::default();
+        let buffer = SharedBuffer::default();
         let history: History = History::from_fen(fen).unwrap();
-        let console = Arc::new(Console::new(Box::new(paper.clone())));
+        let console = Arc::new(Console::new(Box::new(buffer.clone())));
         let mut settings = Typed::default().meaning().unwrap().settings;
         (settings.white_draw_score, settings.multi_pv) = (-0.5, multi_pv);
         write(&mut Report::new(console, history.board().clone(), output, &settings));
-        paper.lines()
+        buffer.lines()
     }
 
     const CASTLING: &str = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";

@@ -446,15 +446,15 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::uci::console::tests::Paper;
+    use crate::uci::console::tests::SharedBuffer;
 
     /// The lines that the session prints. No search is started here; the integration tests do that.
     fn answers(input: &str) -> Vec<String> {
-        let paper = Paper::default();
-        let console = Arc::new(Console::new(Box::new(paper.clone())));
+        let buffer = SharedBuffer::default();
+        let console = Arc::new(Console::new(Box::new(buffer.clone())));
         let input = std::io::Cursor::new(input.to_string().into_bytes());
         assert_eq!(run(input, console, Typed::default()), ExitCode::SUCCESS);
-        paper.lines()
+        buffer.lines()
     }
 
     #[test]
