@@ -1,9 +1,9 @@
-//! Trees that live from query to query.
+//! Trees that are kept from one query to the next.
 //!
-//! Queries with the same `session` are searched one after the other in one tree. A position that is reached by moves
-//! from the last one begins with the visits that it has there; `maxVisits` counts them. So a query for the same
-//! position with more visits goes on where the last one ended, and with `allowMoves` all that is added goes to some
-//! moves of the root.
+//! Queries with the same `session` are searched one after the other in one tree. A position that follows from the last
+//! one by moves starts with the visits that it has in the tree; they count for `maxVisits`. So a query for the same
+//! position with more visits continues the last search, and with `allowMoves` all new visits go to some of the root's
+//! moves.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::engine::{Engine, Evaluator, Settings};
 
-/// An engine and what it was told last.
+/// An engine with its tree, and what it was configured with.
 pub struct Seat {
     /// An engine with a tree of its own.
     pub engine: Engine,
-    /// What [`Engine::configure`] was given last.
+    /// The last argument of [`Engine::configure`].
     pub settings: Arc<Settings>,
-    /// The last search left out moves below the root: its tree is of no use without them.
+    /// The last search was restricted below the root, so that its tree is not usable for other searches.
     pub was_restricted: bool,
-    /// What the tree contains.
+    /// A summary of the tree.
     pub held: Held,
 }
 
@@ -31,16 +31,16 @@ impl Seat {
     }
 }
 
-/// What a tree contained at the end of its last search.
+/// A summary of a tree after its last search.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// Whose search that was.
+    /// The id of the query.
     pub id: String,
     /// The turn that was searched.
     pub turn: usize,
     /// Visits of the root.
     pub visits: u32,
-    /// Bytes of nodes and edges.
+    /// Bytes that nodes and edges use.
     pub tree_bytes: usize,
 }
 
@@ -51,7 +51,7 @@ impl State {
     }
 }
 
-/// The trees of sessions that are not being searched now, the one that was used last at the end.
+/// The trees of the sessions that are not being searched now; the most recently used one is the last.
 pub struct Sessions {
     state: Mutex<State>,
     most: usize,
@@ -60,41 +60,42 @@ pub struct Sessions {
 #[derive(Default)]
 struct State {
     seats: Vec<(String, Seat)>,
-    /// Sessions whose tree a worker has, and whether it is to be forgotten when the search has ended.
+    /// The sessions that are being searched, and whether their tree is to be dropped after the search.
     searched: HashMap<String, bool>,
 }
 
 impl Sessions {
-    /// Keeps at most `most` sessions.
+    /// Keeps at most `most` trees.
     pub fn new(most: usize) -> Self {
         Self { state: Mutex::default(), most }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics between two steps that belong together.
+        // The state is consistent even if a thread has panicked: no code that may panic runs between two related
+        // changes.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the session's tree, if there is one. Whoever searches it, or a new one, [keeps](Self::keep) it afterwards
-    /// or has [lost](Self::lost) it.
+    /// Takes the session's tree, if there is one. After its search, the caller has to call [`Sessions::keep`] with this
+    /// tree or a new one, or [`Sessions::lost`].
     pub fn take(&self, name: &str) -> Option<Seat> {
         let mut state = self.lock();
         state.searched.insert(name.to_string(), false);
         state.take(name)
     }
 
-    /// Forgets the session's tree; if it is being searched, when the search has ended.
+    /// Drops the session's tree; if it is being searched, after the search.
     pub fn close(&self, name: &str) {
         let mut state = self.lock();
-        // It is this search's tree that should be forgotten, and not a later one's.
+        // The flag belongs to this search, so that the tree of a later one is not dropped.
         if let Some(is_closed) = state.searched.get_mut(name) {
             *is_closed = true;
         }
-        // Under the lock: before this tree is gone no worker may leave another one in its place.
+        // The tree is dropped under the lock, so that no worker can store another one before it is gone.
         drop(state.take(name));
     }
 
-    /// Keeps the session's tree. The one that was not used for longest is forgotten, if there are too many.
+    /// Stores the session's tree. If there are too many, the least recently used one is dropped.
     pub fn keep(&self, name: &str, seat: Seat) {
         let mut state = self.lock();
         let is_closed = state.searched.remove(name) == Some(true);
@@ -105,17 +106,17 @@ impl Sessions {
             if state.seats.len() > self.most { Some(state.seats.remove(0).1) } else { None }
         };
         drop(state);
-        // Its thread ends without anybody waiting at the lock. Until then it counts as the tree that the worker may
-        // have.
+        // Dropped outside of the lock, since it waits for the engine's thread to end. Until then its memory counts as
+        // that of the worker's tree.
         drop(forgotten);
     }
 
-    /// The session's tree will not be kept: its search has failed.
+    /// The session's search has failed, and there is no tree to keep.
     pub fn lost(&self, name: &str) {
         self.lock().searched.remove(name);
     }
 
-    /// What the sessions have that are not being searched: of one name, or of all.
+    /// Describes the trees that are not being searched: of one session, or of all.
     pub fn describe(&self, name: Option<&str>) -> Value {
         let state = self.lock();
         let named = state.seats.iter().filter(|(known, _)| name.is_none_or(|name| name == known));
@@ -139,7 +140,7 @@ mod tests {
     use crate::engine::BackendKind;
     use crate::options::Typed;
 
-    /// Makes seats that search nothing.
+    /// Makes seats for tests.
     fn seats() -> impl Fn() -> Seat {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
@@ -169,7 +170,7 @@ mod tests {
         sessions.keep("s", seat());
         sessions.keep("other", seat());
         assert!(sessions.take("s").is_none() && sessions.take("other").is_some());
-        // One that panics takes with it that it was to be closed.
+        // A search that fails also clears the flag that its session was closed.
         sessions.close("s");
         sessions.lost("s");
         sessions.keep("s", seat());

@@ -1,4 +1,4 @@
-//! A worker searches one position after the other, in one tree at a time, with the evaluator that all share.
+//! A worker searches one position after the other, in one tree at a time, with the evaluator that all workers share.
 
 use oncilla_chess::{History, Move, MoveList};
 use oncilla_core::search::{Fpu, MAX_VISITS};
@@ -18,7 +18,7 @@ use crate::engine::{
 };
 use crate::softmax::softmax;
 
-/// A line, and what has to be held until the line is written.
+/// A line of an answer, and the lock that is held until the line is written.
 struct Line {
     text: String,
     hold: Option<Hold>,
@@ -30,10 +30,10 @@ impl From<String> for Line {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 struct Fault {
     text: String,
-    /// On standard error.
+    /// Whether it was written to standard error already.
     was_said: bool,
 }
 
@@ -43,23 +43,24 @@ impl From<String> for Fault {
     }
 }
 
-/// Everything that a worker needs.
+/// A worker thread's state.
 pub struct Worker {
     queue: Arc<Queue<Query>>,
     output: Arc<Output>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
     settings: Arc<Settings>,
-    /// The seat for queries without a session. It is given up before a session is served, because `Hash` counts only
-    /// one tree for each worker.
+    /// The tree for queries without a session. It is dropped before a session is searched, because `Hash` has room for
+    /// one tree per worker, besides those of the sessions.
     own: Option<Seat>,
     batch: Batch,
-    /// The last position, of which query, and after how many moves: the next one is often of the same game.
+    /// The last position, with its query and the number of moves played. The next turn is often one of the same query,
+    /// and continues from it.
     last: Option<(Arc<Query>, usize, Box<History>)>,
 }
 
 impl Worker {
-    /// A worker with a tree as in `settings`.
+    /// A worker whose tree has the size in `settings`.
     pub fn new(
         queue: Arc<Queue<Query>>,
         output: Arc<Output>,
@@ -71,7 +72,7 @@ impl Worker {
         Self { queue, output, evaluator, sessions, settings, own: None, batch, last: None }
     }
 
-    /// Until the queue is closed and empty.
+    /// Searches turns until the queue is closed and empty.
     pub fn run(mut self) {
         while let Some(taken) = self.queue.take() {
             self.search(&taken);
@@ -79,7 +80,7 @@ impl Worker {
         }
     }
 
-    /// Searches a position. However that ends, the turn gets its last line.
+    /// Searches a position. The turn gets its last line in any case.
     fn search(&mut self, taken: &Taken<Query>) {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let searched = match taken.running.is_ended() {
@@ -100,10 +101,10 @@ impl Worker {
         drop(hold);
     }
 
-    /// If the search fails, its tree is dropped.
+    /// Searches a position in its session's tree or in the worker's own; if the search fails, that tree is dropped.
     fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let session = taken.turn.query.session.as_deref();
-        // Whether it is needed or not: there is one tree here at a time.
+        // Taken in both cases: a worker has one tree at a time.
         let own = self.own.take();
         let kept = match session {
             Some(session) => {
@@ -128,7 +129,7 @@ impl Worker {
         let mut go = Go { steers: query.session.is_some(), ..go(&query.plan) };
         let is_shut = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
         if is_shut {
-            // No move may be searched: the network's word is all there is.
+            // The rules leave no move, so only the root itself is evaluated.
             go.nodes = Some(1);
             go.restrictions = None;
         }
@@ -155,7 +156,7 @@ impl Worker {
         taken.running.stop_with(move || stopper.stop());
         seat.engine.go(go, Box::new(observer))?;
         if taken.running.is_ended() {
-            // It was ended before it began.
+            // It was ended before the search had started.
             seat.engine.stop();
         }
         seat.engine.wait();
@@ -165,7 +166,8 @@ impl Worker {
         Ok(line)
     }
 
-    /// The position of a turn, made from that of an earlier turn of the same query if there is one.
+    /// The position of a turn. It continues from the last position if that belongs to an earlier turn of the same
+    /// query.
     fn position(&mut self, query: &Arc<Query>, turn: usize) -> Box<History> {
         let known = self.last.take().filter(|(last, played, _)| Arc::ptr_eq(last, query) && *played <= turn);
         let (played, mut history) = match known {
@@ -177,7 +179,7 @@ impl Worker {
         history
     }
 
-    /// The network's own word. It comes into the cache, where the search finds it.
+    /// The network's evaluation of the position. It is stored in the cache, where the search finds it.
     fn evaluate(&mut self, position: &History) -> Result<Raw, String> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
@@ -189,14 +191,14 @@ impl Worker {
         if !self.evaluator.has_value_error() {
             return Ok(known);
         }
-        // The cache does not keep the error.
+        // The cache does not store the value error, so the position is evaluated again.
         let mut fresh = self.evaluator.batch_without_cache();
         fresh.push(position, &legal);
         ask(&self.evaluator, &mut fresh, &self.output)
     }
 }
 
-/// What the network says of the only position of a batch.
+/// Evaluates the only position of a batch.
 fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw, String> {
     if let Some(note) = evaluator.run(batch)? {
         output.aside(&note);
@@ -207,7 +209,7 @@ fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw,
     Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
 }
 
-/// Passes the settings of a query to an engine, if it has others.
+/// Configures an engine for a query, if its settings differ.
 fn configure(seat: &mut Seat, plan: &Plan) {
     let mut settings = Arc::clone(&plan.settings);
     if let Some(reduction) = plan.root_fpu_reduction {
@@ -230,7 +232,8 @@ fn go(plan: &Plan) -> Go {
     }
 }
 
-/// Leaves out what the rules say. False if they leave nothing at the root.
+/// Applies the rules to the root's moves, and to the moves below it if they reach further. Returns false if no root
+/// move is left.
 fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) -> bool {
     let Some(rules) = rules else { return true };
     let mut legal = MoveList::new();
@@ -244,7 +247,7 @@ fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) 
     is_open
 }
 
-/// Hears of one search.
+/// Observes one search.
 struct Listener {
     query: Arc<Query>,
     turn: usize,
@@ -254,7 +257,8 @@ struct Listener {
     evaluator: Arc<Evaluator>,
     output: Arc<Output>,
     due: Due,
-    /// The last line goes to the worker, which says it when the search is over. If the search broke off, why follows.
+    /// Sends the last line to the worker, which writes it when the search has ended. If the search fails, the error is
+    /// sent after that.
     last: Sender<Result<(Option<Line>, Held), String>>,
 }
 
@@ -272,7 +276,7 @@ impl Listener {
     fn report(&mut self, search: &Search<'_>) {
         let hold = self.query.wanted.tree.map(|_| self.output.long_line.try_hold());
         if matches!(hold, Some(None)) {
-            // The next look is soon.
+            // It is tried again at the next look, which is soon.
             return;
         }
         if let Some(line) = self.line(search, true) {
@@ -287,7 +291,7 @@ impl Observer for Listener {
 
     fn done(&mut self, done: &Done) {
         if let Some(fault) = &done.fault {
-            // The worker waits for it.
+            // The worker receives it, so this can't fail.
             let _ = self.last.send(Err(fault.clone()));
         }
     }
@@ -304,7 +308,7 @@ impl Observer for Listener {
         if is_last {
             let (visits, tree_bytes) = (search.nodes(), search.repository().live_bytes());
             let held = Held { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
-            // The worker waits for it.
+            // The worker receives it, so this can't fail.
             let _ = self.last.send(Ok((self.last_line(search), held)));
         } else if self.due.is_now() && self.output.has_room() {
             self.report(search);
@@ -318,7 +322,8 @@ mod tests {
     use crate::engine::{BackendKind, CacheSize};
     use crate::options::Typed;
 
-    /// Calls of each thread: in one of some hundreds another takes the entry away at the wrong moment.
+    /// Calls per thread. One in some hundred calls finds its cache entry evicted by the other thread at the critical
+    /// moment.
     const CALLS: usize = 20_000;
 
     #[test]
@@ -326,7 +331,7 @@ mod tests {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
         let mut evaluator = Evaluator::new(&settings.evaluator).unwrap().0;
-        // Two positions fight for the room of one.
+        // The cache has room for only one of the two positions.
         evaluator.set_cache(CacheSize { entries: 1, mb: 1 }).unwrap();
         let (evaluator, settings) = (Arc::new(evaluator), Arc::new(settings));
         let repeat = |position: History| {
