@@ -1,7 +1,7 @@
-//! `oncilla tune`: finds the kernels that are fastest for a network on a device, and keeps them.
+//! `oncilla tune`: finds the fastest kernels for a network on a device, and stores the result.
 //!
-//! Every candidate runs in a process of its own, because a driver may hang or crash over one: this program is started
-//! again with the same arguments and `--candidate`, and says in one line of JSON what became of it.
+//! Every candidate runs in a process of its own, because it may make a driver hang or crash: this program is started
+//! again with the same arguments and `--candidate`, and reports the result in one line of JSON.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -28,26 +28,26 @@ use crate::progress::Progress;
 use crate::system;
 use crate::uci::console::{Console, aside};
 
-/// What the command was told.
+/// The arguments of the command.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Seconds that a candidate may take, compiling included.
+    /// The time limit of a candidate in seconds, compiling included.
     pub limit: u64,
-    /// Forget what was found before.
+    /// Discard the results of earlier runs.
     pub again: bool,
     /// The size of the board, for a Go network.
     pub board: Size,
-    /// Only run this one, for the process that asked.
+    /// Run only this candidate; set in the process of a candidate.
     pub candidate: Option<String>,
 }
 
-/// What the process of a candidate reports.
+/// The result that the process of a candidate reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Said {
-    /// Milliseconds of a batch, for each of [`BATCHES`].
+    /// Milliseconds per batch, for each of [`BATCHES`].
     Milliseconds([f64; 3]),
-    /// Why it can't be used.
+    /// The error, if the candidate can't be used.
     Refused(String),
     /// The tuning that a game uses, if no candidate was named.
     Runs(String),
@@ -101,7 +101,7 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, t
     Ok(())
 }
 
-/// A candidate's tuning, if it has one, and its layers in eight bits.
+/// Reads the argument of `--candidate`: a tuning, which may be empty, and the layers in int8.
 fn candidate_in(text: &str) -> Result<(Option<Tuning>, Vec<usize>), String> {
     let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
     let tuning = match tuning {
@@ -162,8 +162,10 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     Ok(())
 }
 
+/// Checks that the process of a candidate can read the weights again.
+///
 /// # Errors
-/// In one line: the process of a candidate would find no weights there.
+/// In one line: it can't.
 fn are_there_again(weights: &Weights) -> Result<(), String> {
     if weights.is_there_again() {
         return Ok(());
@@ -188,12 +190,12 @@ fn report(console: &Console, keeper: &Keeper, start: Tuning, found: Tuning) {
     }
 }
 
-/// The record, or what is left of it where nothing can be written.
+/// The results of the candidates, in a record on disk if that can be written.
 struct Keeper {
     record: Option<Record>,
-    /// Known without a record.
+    /// The results of this run, with or without a record.
     loose: Vec<(Tuning, Trial)>,
-    /// Seconds that a candidate has now.
+    /// The time limit of a candidate in this run, in seconds.
     limit: u64,
 }
 
@@ -205,7 +207,7 @@ impl Keeper {
             return Ok(Self { record: None, loose: Vec::new(), limit });
         };
         if again {
-            // A file that is not there, or can't be removed, is found out below.
+            // If it can't be removed, opening it fails below.
             let _ = std::fs::remove_file(key.path(&cache));
         }
         let record = match Record::open(&cache, key) {
@@ -221,8 +223,8 @@ impl Keeper {
         Ok(Self { record, loose: Vec::new(), limit })
     }
 
-    /// What is added where no kernels work, if that is known of an earlier run, of kernels without which a search can't
-    /// begin.
+    /// An addition to the error that no kernels work, if that result comes from an earlier run: kernels without which
+    /// the search can't start are recorded as refused.
     fn hint(&self, start: Tuning) -> String {
         let is_refused = |tuning| self.tried(tuning).is_some_and(|trial| trial.is_err());
         match &self.record {
@@ -233,7 +235,7 @@ impl Keeper {
         }
     }
 
-    /// What became of a candidate. One that took too long is asked again where it has more time now.
+    /// The known result of a candidate. One that was too slow is tried again if the limit is larger now.
     fn tried(&self, tuning: Tuning) -> Option<Trial> {
         let loose = self.loose.iter().find(|(known, _)| *known == tuning).map(|(_, trial)| trial.clone());
         let kept = || self.record.as_ref().and_then(|record| record.tried(tuning).cloned());
@@ -249,13 +251,13 @@ impl Keeper {
         }
     }
 
-    /// The path under which the tuning is stored; `None` if it is not.
+    /// Stores the best tuning. Returns the path of the record; `None` if it is not stored.
     fn finish(&mut self, found: Tuning) -> Option<PathBuf> {
         self.write(|record| record.set_best(found));
         self.record.as_ref().map(|record| record.path().to_owned())
     }
 
-    /// A folder that can't be written is no reason to stop.
+    /// Writes to the record. If that fails, the record is given up, and the search continues without it.
     fn write(&mut self, write: impl FnOnce(&mut Record) -> std::io::Result<()>) {
         let Some(record) = &mut self.record else { return };
         if let Err(error) = write(record) {
@@ -265,15 +267,15 @@ impl Keeper {
     }
 }
 
-/// What came of a candidate's process.
+/// The result of a candidate's process.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
     trial: Trial,
-    /// Whether it says something of the candidate, and not of the system at that moment.
+    /// Whether the result is that of the candidate, and not of the system at that moment. Only then is it stored.
     lasts: bool,
 }
 
-/// The message about a candidate that took more than `seconds` seconds, from which [`had`] reads them back.
+/// The error about a candidate that took more than `seconds` seconds. [`had`] parses it.
 fn too_late(seconds: u64) -> String {
     format!("it took more than {seconds} s")
 }
@@ -286,12 +288,13 @@ fn had(why: &str) -> Option<u64> {
 struct Trials {
     program: PathBuf,
     args: Vec<OsString>,
-    /// The layers in eight bits, each behind a space: they are chosen once, on the host, which takes its time.
+    /// The layers in int8, each after a space. They are chosen once, on the host, because that takes some time.
     int8: String,
     limit: Duration,
 }
 
-/// How many candidates' time the device has to find what a game runs on it: one after the other gives way.
+/// The time limit of [`Trials::of_a_game`], in time limits of a candidate: the device tries one set of kernels after
+/// the other.
 const GIVING_WAY: u32 = 8;
 
 impl Trials {
@@ -311,24 +314,24 @@ impl Trials {
         }
     }
 
-    /// The tuning that a game uses on the device, if it can't run any of the kernels that are tried first.
+    /// The tuning that a game uses on the device if none of the kernels that are tried first works.
     ///
     /// # Errors
-    /// In one line: why a game can't use any either.
+    /// In one line: the reason why a game can't run on the device either.
     fn of_a_game(&self) -> Result<Tuning, String> {
         self.ask("", self.limit.saturating_mul(GIVING_WAY))??.tuning()
     }
 
-    /// Has a process say something of a candidate, or of the kernels of a game where none is named; or why it can't be
-    /// used.
+    /// Runs a process for a candidate, or, if the name is empty, for the kernels of a game. The inner result is an
+    /// error if the candidate can't be used.
     ///
     /// # Errors
-    /// What says nothing of the candidate: the system has no process for it, has lost it or ended it, or it did not
-    /// come as far as that.
+    /// An error that is not one of the candidate: the process could not be started, was lost, was killed by others, or
+    /// ended before it tried the candidate.
     fn ask(&self, candidate: &str, limit: Duration) -> Result<Result<Said, String>, String> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg("--candidate").arg(format!("{candidate};{}", self.int8));
-        // What drivers and compilers say of themselves is nobody's concern.
+        // Drivers and compilers write messages to standard error that are of no use here.
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         drivers::ends_with_this_process(&mut command);
         let mut child = command.spawn().map_err(|error| format!("no process: {error}"))?;
@@ -338,7 +341,7 @@ impl Trials {
             Ok(None) => return Ok(Err(too_late(limit.as_secs()))),
             Err(error) => return Err(format!("its process was lost: {error}")),
         };
-        // A driver may have left a process behind that holds the pipe open.
+        // The end of the pipe may not come, because a process that the driver has started may still hold the pipe open.
         let last = std::iter::from_fn(|| said.recv_timeout(child::GRACE).ok()).last();
         match last {
             Some(Said::Refused(why)) => Ok(Err(why)),
@@ -351,15 +354,15 @@ impl Trials {
     }
 }
 
-/// Whether a process that says nothing of its candidate ended before there was one, as where it can't read the network,
-/// or was ended by a person or a system that is short of memory.
+/// Whether a process that reported nothing ended before it tried the candidate (for example if it can't read the
+/// network), or was killed by a person or by a system that is short of memory.
 fn is_no_fault_of_drivers(status: ExitStatus) -> bool {
     status.code() == Some(2) || was_ended_by_others(status)
 }
 
 #[cfg(unix)]
 fn was_ended_by_others(status: ExitStatus) -> bool {
-    // SIGHUP, SIGINT, SIGKILL, SIGTERM. Who is at fault gets another one.
+    // SIGHUP, SIGINT, SIGKILL, SIGTERM. A crash ends with another signal.
     std::os::unix::process::ExitStatusExt::signal(&status).is_some_and(|signal| [1, 2, 9, 15].contains(&signal))
 }
 
@@ -368,8 +371,8 @@ fn was_ended_by_others(_: ExitStatus) -> bool {
     false
 }
 
-/// Receives what a process reports, among the lines that drivers write to standard output, too. A pipe holds little:
-/// somebody has to read it.
+/// Receives the reports of a process, and skips the lines that drivers write to standard output. It reads in a thread,
+/// because a pipe holds little and the process would block.
 fn hear(stdout: Option<ChildStdout>) -> mpsc::Receiver<Said> {
     let (tell, said) = mpsc::channel();
     std::thread::spawn(move || {
@@ -405,7 +408,7 @@ mod tests {
         assert!(candidate_in("x; 3").unwrap_err().starts_with("--candidate: expected "));
     }
 
-    /// A script in the place of the program.
+    /// Runs `use_them` with a shell script in place of the program.
     fn with_trials<T>(name: &str, script: &str, use_them: impl FnOnce(&Trials) -> T) -> T {
         let path = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -429,7 +432,7 @@ mod tests {
         assert!(other.starts_with("its process: expected a tuning, got "), "{other}");
     }
 
-    /// A candidate has a pipe that ends when nobody waits for it any more.
+    /// The standard input of a candidate is a pipe that ends when the tuner ends.
     #[test]
     fn the_input_of_a_process_lasts_as_long_as_somebody_waits() {
         let script = "[ \"$ONCILLA_ENDS_WITH_INPUT\" = 1 ] && [ -p /dev/stdin ] || exit 1; cat; echo ended";
@@ -452,13 +455,13 @@ mod tests {
             assert!(why.starts_with("its process ended without a result ("), "{script}: {why}");
             keeper.keep(Tuning::start(Variant::Gpu, 1), &outcome);
         }
-        // Whatever it ends with, what it has said of the candidate counts.
+        // A reported result counts whatever the exit status is.
         assert_eq!(run_by("says-why", "echo '{\"refused\":\"wrong\"}'; exit 2"), Err("wrong".to_string()));
     }
 
     #[test]
     fn what_the_system_had_no_process_for_is_tried_again() {
-        // Under user-mode emulation the system starts a process that ends with 127 where there is no program.
+        // With user-mode emulation, a program that does not exist can be started, and the process ends with 127.
         if std::env::var_os("ONCILLA_RUNNER").is_some() {
             return;
         }
@@ -472,14 +475,14 @@ mod tests {
         assert_eq!(keeper.tried(tuning), Some(outcome.trial), "not in this run");
     }
 
-    /// Where records are kept, for a test; it goes with that.
+    /// A temporary folder with the records of a test.
     struct Shelf {
         folder: PathBuf,
         key: Key,
     }
 
     impl Shelf {
-        /// `None` without a device, which is said.
+        /// `None` without a device, after a message.
         fn new(name: &str) -> Option<Self> {
             let device = drivers::device_is_there(&device::DeviceChoice::Auto)?;
             let graph = Graph::new(oncilla_opencl::graph::Shape { channels: 1, squares: 64 });
