@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The shortest time between two changes of the line, for a person to read it.
+/// The shortest time between two changes of the line: more frequent ones can't be read.
 const OFTEN: Duration = Duration::from_millis(100);
 
 /// A temporary line on standard error.
@@ -58,8 +58,8 @@ impl Drop for Progress {
     }
 }
 
-/// `text` over a line of `length` characters. The rest of the old line is overwritten with blanks, since a Windows
-/// console may not support escape sequences.
+/// `text` over a line of `length` characters. The rest of that line is overwritten with blanks, which a Windows console
+/// handles like any terminal.
 fn over(length: usize, text: &str) -> String {
     let blanks = length.saturating_sub(text.chars().count());
     format!("\r{text}{:blanks$}", "")

@@ -166,7 +166,7 @@ mod tests {
             assert!(!is_beginning(bytes));
             assert_eq!(read(bytes), bytes);
         }
-        // A byte-order mark, and beginnings that are none.
+        // With a byte-order mark, but not UTF-16 that begins with ASCII.
         for bytes in
             [&b"\xff\xfe{\n"[..], b"\xff\xfe\xfd", b"\xff\xfea", b"\xfe\xff\0", b"\xfe\xffuci\n", b"\xff\xfe\0\0"]
         {

@@ -112,7 +112,7 @@ impl BorrowMut<Event<PLIES>> for Lent {
 /// Calls `run` with the host's events, if all of them are events, and no two are the same.
 ///
 /// # Safety
-/// `events` is NULL, or leads to `count` pointers, each of which is NULL or leads to an event; nobody else uses the
+/// `events` is NULL, or leads to `count` pointers, each of which is NULL or leads to an event; no other code uses the
 /// pointers or the events.
 unsafe fn with_events(
     events: *mut *mut OncillaEvent,

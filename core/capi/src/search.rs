@@ -89,7 +89,7 @@ impl Layout {
 /// Makes an array in a search's memory, with every word 0.
 ///
 /// # Safety
-/// `first` leads to `count` objects of only [`AtomicU32`]s, aligned for them, that nobody else uses from now on.
+/// `first` leads to `count` objects of only [`AtomicU32`]s, aligned for them, that no other code uses from now on.
 unsafe fn zeroed<T>(first: NonNull<u8>, count: u32) -> &'static [T] {
     let first = first.cast::<T>();
     let count = count as usize;
