@@ -363,7 +363,7 @@ impl Session {
     pub fn copy(&self, from: &Buffer, to: &Buffer) -> Result<(), Error> {
         self.fits("copy", to, from.len)?;
         // SAFETY: both are alive and have at least `from.len` elements, and they are different memory: no caller copies
-        // a region.
+        // from a region.
         let status = unsafe {
             let (from, to, bytes) = (from.mem.handle, to.mem.handle, from.len * 4);
             clEnqueueCopyBuffer(self.queue, from, to, 0, 0, bytes, 0, null(), null_mut())
