@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::engine::{Engine, Evaluator, Settings};
 
 /// An engine with its tree, and what it was configured with.
-pub struct Seat {
+pub struct TreeEngine {
     /// An engine with a tree of its own.
     pub engine: Engine,
     /// The last argument of [`Engine::configure`].
@@ -23,7 +23,7 @@ pub struct Seat {
     pub held: Held,
 }
 
-impl Seat {
+impl TreeEngine {
     /// An engine with an empty tree.
     pub fn new(settings: &Arc<Settings>, evaluator: &Arc<Evaluator>) -> Self {
         let engine = Engine::sharing((**settings).clone(), Arc::clone(evaluator));
@@ -45,9 +45,9 @@ pub struct Held {
 }
 
 impl State {
-    fn take(&mut self, name: &str) -> Option<Seat> {
-        let at = self.seats.iter().position(|(known, _)| known == name)?;
-        Some(self.seats.remove(at).1)
+    fn take(&mut self, name: &str) -> Option<TreeEngine> {
+        let at = self.tree_engines.iter().position(|(known, _)| known == name)?;
+        Some(self.tree_engines.remove(at).1)
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Sessions {
 
 #[derive(Default)]
 struct State {
-    seats: Vec<(String, Seat)>,
+    tree_engines: Vec<(String, TreeEngine)>,
     /// The sessions that are being searched, and whether their tree is to be dropped after the search.
     searched: HashMap<String, bool>,
 }
@@ -78,7 +78,7 @@ impl Sessions {
 
     /// Takes the session's tree, if there is one. After its search, the caller has to call [`Sessions::keep`] with this
     /// tree or a new one, or [`Sessions::lost`].
-    pub fn take(&self, name: &str) -> Option<Seat> {
+    pub fn take(&self, name: &str) -> Option<TreeEngine> {
         let mut state = self.lock();
         state.searched.insert(name.to_string(), false);
         state.take(name)
@@ -96,14 +96,14 @@ impl Sessions {
     }
 
     /// Stores the session's tree. If there are too many, the least recently used one is dropped.
-    pub fn keep(&self, name: &str, seat: Seat) {
+    pub fn keep(&self, name: &str, tree_engine: TreeEngine) {
         let mut state = self.lock();
         let is_closed = state.searched.remove(name) == Some(true);
         let forgotten = if is_closed {
-            Some(seat)
+            Some(tree_engine)
         } else {
-            state.seats.push((name.to_string(), seat));
-            if state.seats.len() > self.most { Some(state.seats.remove(0).1) } else { None }
+            state.tree_engines.push((name.to_string(), tree_engine));
+            if state.tree_engines.len() > self.most { Some(state.tree_engines.remove(0).1) } else { None }
         };
         drop(state);
         // Dropped outside of the lock, since it waits for the engine's thread to end. Until then its memory counts as
@@ -119,9 +119,9 @@ impl Sessions {
     /// Describes the trees that are not being searched: of one session, or of all.
     pub fn describe(&self, name: Option<&str>) -> Value {
         let state = self.lock();
-        let named = state.seats.iter().filter(|(known, _)| name.is_none_or(|name| name == known));
+        let named = state.tree_engines.iter().filter(|(known, _)| name.is_none_or(|name| name == known));
         named
-            .map(|(name, Seat { held, .. })| {
+            .map(|(name, TreeEngine { held, .. })| {
                 json!({
                     "session": name,
                     "lastId": held.id,
@@ -141,39 +141,39 @@ mod tests {
     use crate::options::Typed;
 
     /// Makes seats for tests.
-    fn seats() -> impl Fn() -> Seat {
+    fn tree_engines() -> impl Fn() -> TreeEngine {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
         let evaluator = Arc::new(Evaluator::new(&settings.evaluator).unwrap().0);
         let settings = Arc::new(settings);
-        move || Seat::new(&settings, &evaluator)
+        move || TreeEngine::new(&settings, &evaluator)
     }
 
     #[test]
     fn a_session_that_is_closed_twice_is_not_closed_for_the_next_search() {
-        let (sessions, seat) = (Sessions::new(2), seats());
+        let (sessions, tree_engine) = (Sessions::new(2), tree_engines());
         assert!(sessions.take("s").is_none());
-        sessions.keep("s", seat());
+        sessions.keep("s", tree_engine());
         sessions.close("s");
         sessions.close("s");
         assert!(sessions.take("s").is_none());
-        sessions.keep("s", seat());
+        sessions.keep("s", tree_engine());
         assert!(sessions.take("s").is_some());
     }
 
     #[test]
     fn a_search_whose_session_is_closed_leaves_no_tree() {
-        let (sessions, seat) = (Sessions::new(2), seats());
+        let (sessions, tree_engine) = (Sessions::new(2), tree_engines());
         let _ = sessions.take("s"); // there is none
         sessions.close("s");
         sessions.close("other");
-        sessions.keep("s", seat());
-        sessions.keep("other", seat());
+        sessions.keep("s", tree_engine());
+        sessions.keep("other", tree_engine());
         assert!(sessions.take("s").is_none() && sessions.take("other").is_some());
         // A search that fails also clears the flag that its session was closed.
         sessions.close("s");
         sessions.lost("s");
-        sessions.keep("s", seat());
+        sessions.keep("s", tree_engine());
         assert!(sessions.take("s").is_some());
     }
 }

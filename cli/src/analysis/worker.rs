@@ -10,7 +10,7 @@ use super::due::Due;
 use super::output::Output;
 use super::query::{Plan, Query};
 use super::queue::{Queue, Taken};
-use super::sessions::{Held, Seat, Sessions};
+use super::sessions::{Held, Sessions, TreeEngine};
 use super::single::Hold;
 use super::{failed, nothing};
 use crate::engine::{
@@ -52,7 +52,7 @@ pub struct Worker {
     settings: Arc<Settings>,
     /// The tree for queries without a session. It is dropped before a session is searched, because `Hash` has room for
     /// one tree per worker, besides those of the sessions.
-    own: Option<Seat>,
+    own: Option<TreeEngine>,
     batch: Batch,
     /// The last position, with its query and the number of moves played. The next turn is often one of the same query,
     /// and continues from it.
@@ -113,16 +113,16 @@ impl Worker {
             }
             None => own,
         };
-        let mut seat = kept.unwrap_or_else(|| Seat::new(&self.settings, &self.evaluator));
-        let found = self.search_at(&mut seat, taken)?;
+        let mut tree_engine = kept.unwrap_or_else(|| TreeEngine::new(&self.settings, &self.evaluator));
+        let found = self.search_at(&mut tree_engine, taken)?;
         match session {
-            Some(session) => self.sessions.keep(session, seat),
-            None => self.own = Some(seat),
+            Some(session) => self.sessions.keep(session, tree_engine),
+            None => self.own = Some(tree_engine),
         }
         Ok(found)
     }
 
-    fn search_at(&mut self, seat: &mut Seat, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
+    fn search_at(&mut self, tree_engine: &mut TreeEngine, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
@@ -133,13 +133,13 @@ impl Worker {
             go.nodes = Some(1);
             go.restrictions = None;
         }
-        configure(seat, &query.plan);
+        configure(tree_engine, &query.plan);
         let restricts = is_shut || go.restrictions.as_ref().is_some_and(|rules| rules.reach_below_the_root());
-        if query.session.is_none() || restricts || seat.was_restricted {
-            seat.engine.forget();
+        if query.session.is_none() || restricts || tree_engine.was_restricted {
+            tree_engine.engine.forget();
         }
-        seat.was_restricted = restricts;
-        seat.engine.position((*position).clone());
+        tree_engine.was_restricted = restricts;
+        tree_engine.engine.position((*position).clone());
         let (last, found) = channel();
         let observer = Listener {
             due: Due::new(query.reports),
@@ -152,17 +152,17 @@ impl Worker {
             output: Arc::clone(&self.output),
             last,
         };
-        let stopper = seat.engine.stopper();
+        let stopper = tree_engine.engine.stopper();
         taken.running.stop_with(move || stopper.stop());
-        seat.engine.go(go, Box::new(observer))?;
+        tree_engine.engine.go(go, Box::new(observer))?;
         if taken.running.is_ended() {
             // It was ended before the search had started.
-            seat.engine.stop();
+            tree_engine.engine.stop();
         }
-        seat.engine.wait();
+        tree_engine.engine.wait();
         let Some(found) = found.try_iter().last() else { return Ok(None) };
         let (line, held) = found.map_err(|text| Fault { text, was_said: true })?;
-        seat.held = held;
+        tree_engine.held = held;
         Ok(line)
     }
 
@@ -210,14 +210,14 @@ fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw,
 }
 
 /// Configures an engine for a query, if its settings differ.
-fn configure(seat: &mut Seat, plan: &Plan) {
+fn configure(tree_engine: &mut TreeEngine, plan: &Plan) {
     let mut settings = Arc::clone(&plan.settings);
     if let Some(reduction) = plan.root_fpu_reduction {
         Arc::make_mut(&mut settings).params.fpu_at_root = Some(Fpu::Reduction(reduction));
     }
-    if !Arc::ptr_eq(&settings, &seat.settings) {
-        seat.engine.configure((*settings).clone());
-        seat.settings = settings;
+    if !Arc::ptr_eq(&settings, &tree_engine.settings) {
+        tree_engine.engine.configure((*settings).clone());
+        tree_engine.settings = settings;
     }
 }
 
