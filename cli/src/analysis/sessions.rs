@@ -20,20 +20,20 @@ pub struct TreeEngine {
     /// The last search was restricted below the root, so that its tree is not usable for other searches.
     pub was_restricted: bool,
     /// A summary of the tree.
-    pub held: Held,
+    pub summary: TreeSummary,
 }
 
 impl TreeEngine {
     /// An engine with an empty tree.
     pub fn new(settings: &Arc<Settings>, evaluator: &Arc<Evaluator>) -> Self {
         let engine = Engine::sharing((**settings).clone(), Arc::clone(evaluator));
-        Self { engine, settings: Arc::clone(settings), was_restricted: false, held: Held::default() }
+        Self { engine, settings: Arc::clone(settings), was_restricted: false, summary: TreeSummary::default() }
     }
 }
 
 /// A summary of a tree after its last search.
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub struct TreeSummary {
     /// The id of the query.
     pub id: String,
     /// The turn that was searched.
@@ -121,13 +121,13 @@ impl Sessions {
         let state = self.lock();
         let named = state.tree_engines.iter().filter(|(known, _)| name.is_none_or(|name| name == known));
         named
-            .map(|(name, TreeEngine { held, .. })| {
+            .map(|(name, TreeEngine { summary, .. })| {
                 json!({
                     "session": name,
-                    "lastId": held.id,
-                    "turnNumber": held.turn,
-                    "visits": held.visits,
-                    "treeBytes": held.tree_bytes,
+                    "lastId": summary.id,
+                    "turnNumber": summary.turn,
+                    "visits": summary.visits,
+                    "treeBytes": summary.tree_bytes,
                 })
             })
             .collect()

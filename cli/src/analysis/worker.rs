@@ -10,7 +10,7 @@ use super::due::Due;
 use super::output::Output;
 use super::query::{Plan, Query};
 use super::queue::{Queue, Taken};
-use super::sessions::{Held, Sessions, TreeEngine};
+use super::sessions::{Sessions, TreeEngine, TreeSummary};
 use super::single::Hold;
 use super::{failed, nothing};
 use crate::engine::{
@@ -161,8 +161,8 @@ impl Worker {
         }
         tree_engine.engine.wait();
         let Some(found) = found.try_iter().last() else { return Ok(None) };
-        let (line, held) = found.map_err(|text| Fault { text, was_said: true })?;
-        tree_engine.held = held;
+        let (line, summary) = found.map_err(|text| Fault { text, was_said: true })?;
+        tree_engine.summary = summary;
         Ok(line)
     }
 
@@ -259,7 +259,7 @@ struct Listener {
     due: Due,
     /// Sends the last line to the worker, which writes it when the search has ended. If the search fails, the error is
     /// sent after that.
-    last: Sender<Result<(Option<Line>, Held), String>>,
+    last: Sender<Result<(Option<Line>, TreeSummary), String>>,
 }
 
 impl Listener {
@@ -307,9 +307,9 @@ impl Observer for Listener {
     fn look(&mut self, search: &Search<'_>, is_last: bool) {
         if is_last {
             let (visits, tree_bytes) = (search.nodes(), search.repository().live_bytes());
-            let held = Held { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
+            let summary = TreeSummary { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
             // The worker receives it, so this can't fail.
-            let _ = self.last.send(Ok((self.last_line(search), held)));
+            let _ = self.last.send(Ok((self.last_line(search), summary)));
         } else if self.due.is_now() && self.output.has_room() {
             self.report(search);
         }
