@@ -141,7 +141,7 @@ impl Worker {
         tree_engine.was_restricted = restricts;
         tree_engine.engine.position((*position).clone());
         let (last, found) = channel();
-        let observer = Listener {
+        let observer = SearchObserver {
             due: Due::new(query.reports),
             query,
             turn,
@@ -248,7 +248,7 @@ fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) 
 }
 
 /// Observes one search.
-struct Listener {
+struct SearchObserver {
     query: Arc<Query>,
     turn: usize,
     position: Box<History>,
@@ -262,7 +262,7 @@ struct Listener {
     last: Sender<Result<(Option<Line>, TreeSummary), String>>,
 }
 
-impl Listener {
+impl SearchObserver {
     fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
         let reporter = Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw);
         reporter.knowing(&self.results).line(search, is_during_search)
@@ -286,7 +286,7 @@ impl Listener {
     }
 }
 
-impl Observer for Listener {
+impl Observer for SearchObserver {
     fn info(&mut self, _: &Info) {}
 
     fn done(&mut self, done: &Done) {
