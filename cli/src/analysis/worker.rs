@@ -127,14 +127,14 @@ impl Worker {
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
         let mut go = Go { steers: query.session.is_some(), ..go(&query.plan) };
-        let is_shut = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
-        if is_shut {
+        let no_move_allowed = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
+        if no_move_allowed {
             // The rules leave no move, so only the root itself is evaluated.
             go.nodes = Some(1);
             go.restrictions = None;
         }
         configure(tree_engine, &query.plan);
-        let restricts = is_shut || go.restrictions.as_ref().is_some_and(|rules| rules.reach_below_the_root());
+        let restricts = no_move_allowed || go.restrictions.as_ref().is_some_and(|rules| rules.reach_below_the_root());
         if query.session.is_none() || restricts || tree_engine.was_restricted {
             tree_engine.engine.forget();
         }
