@@ -239,7 +239,7 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
         if let lines::InputLine::Text(text) | lines::InputLine::NotUtf8(text) = &line {
             heard(text);
         }
-        hear(pool, &line);
+        handle_line(pool, &line);
     }
 }
 
@@ -287,7 +287,7 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
 }
 
 /// Answers a line, or queues it.
-fn hear(pool: &dyn Analyst, line: &lines::InputLine) {
+fn handle_line(pool: &dyn Analyst, line: &lines::InputLine) {
     match request::read(line) {
         Ok(None) => {}
         Ok(Some((id, Request::Action(action, request)))) => pool.obey(&id, &action, request),
