@@ -70,7 +70,7 @@ const BOARD_OF_GO: [&str; 4] = ["boardXSize", "boardYSize", "initialStones", "ko
 
 /// A Go query fails here at its moves, rules or initial player. Then the error says that this program expects chess,
 /// since the expected values of the field alone would not help.
-fn told_what_this_is(object: &Object, bad: BadField) -> BadField {
+fn with_game_hint(object: &Object, bad: BadField) -> BadField {
     let of_go: Vec<&str> = BOARD_OF_GO.into_iter().filter(|field| object.contains_key(*field)).collect();
     let is_its_game = match bad.field.as_str() {
         // An illegal move is still written as a move of chess.
@@ -212,7 +212,7 @@ impl Defaults {
     /// reported.
     pub fn read(&self, id: &str, object: &Object) -> Read<Query> {
         let mut warnings = Vec::new();
-        let query = self.try_read(id, Fields(object), &mut warnings).map_err(|bad| told_what_this_is(object, bad));
+        let query = self.try_read(id, Fields(object), &mut warnings).map_err(|bad| with_game_hint(object, bad));
         Read { query, warnings }
     }
 
