@@ -397,7 +397,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         }
         Command::Devices(Devices { here, open: None, .. }) => describe::devices(&console, &settings.evaluator, here)?,
         Command::Tune(Tune { limit, again, board, candidate }) => {
-            tune::run(&console, &settings.evaluator, &tune::Ask { limit, again, board, candidate })?;
+            tune::run(&console, &settings.evaluator, &tune::Arguments { limit, again, board, candidate })?;
         }
         Command::SelfTest(SelfTest { board, json }) => {
             let ok = selftest::print(&console, &settings.evaluator, board, json)?;

@@ -30,7 +30,7 @@ use crate::uci::console::{Console, aside};
 
 /// The arguments of the command.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct Arguments {
     /// The time limit of a candidate in seconds, compiling included.
     pub limit: u64,
     /// Discard the results of earlier runs.
@@ -73,7 +73,7 @@ impl Said {
 ///
 /// # Errors
 /// In one line: no network, no device, a backend that uses none, or no kernels that work.
-pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
+pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Arguments) -> Result<(), String> {
     on_devices(settings.backend)?;
     match &ask.candidate {
         Some(text) => run_candidate(console, settings, ask.board, text),
@@ -113,7 +113,7 @@ fn candidate_in(text: &str) -> Result<(Option<Tuning>, Vec<usize>), String> {
     Ok((tuning, layers?))
 }
 
-fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
+fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Arguments) -> Result<(), String> {
     drivers::scout()?;
     let (Subject { graph, .. }, _) = Subject::of(settings, ask.board)?;
     are_there_again(&settings.weights)?;
@@ -200,7 +200,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn open(settings: &EvaluatorSettings, key: &Key, ask: &Ask) -> Result<Self, String> {
+    fn open(settings: &EvaluatorSettings, key: &Key, ask: &Arguments) -> Result<Self, String> {
         let (again, limit) = (ask.again, ask.limit);
         let Some(cache) = tuning::cache_dir(settings) else {
             aside("tuning: there is no cache folder (--cache-dir=FOLDER), so that what is found is not kept");
@@ -298,7 +298,7 @@ struct Trials {
 const GIVING_WAY: u32 = 8;
 
 impl Trials {
-    fn new(ask: &Ask, graph: &Graph) -> Result<Self, String> {
+    fn new(ask: &Arguments, graph: &Graph) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
         let args = std::env::args_os().skip(1).collect();
         let layers = (0..graph.layers().len()).filter(|&layer| graph.is_int8(layer));
