@@ -44,7 +44,7 @@ pub struct Arguments {
 /// The result that the process of a candidate reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
+enum CandidateReport {
     /// Milliseconds per batch, for each of [`BATCHES`].
     Milliseconds([f64; 3]),
     /// The error, if the candidate can't be used.
@@ -53,17 +53,17 @@ enum Said {
     Runs(String),
 }
 
-impl Said {
+impl CandidateReport {
     fn milliseconds(self) -> Trial {
         match self {
-            Said::Milliseconds(times) => Ok(times),
+            CandidateReport::Milliseconds(times) => Ok(times),
             other => Err(format!("its process: expected milliseconds, got {other:?}")),
         }
     }
 
     fn tuning(self) -> Result<Tuning, String> {
         match self {
-            Said::Runs(tuning) => tuning.parse(),
+            CandidateReport::Runs(tuning) => tuning.parse(),
             other => Err(format!("its process: expected a tuning, got {other:?}")),
         }
     }
@@ -93,10 +93,10 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, t
         Options { device: device_choice(settings), tuning, precision: settings.precision, ..Options::default() };
     let candidate = Candidate { graph: Arc::new(graph), options };
     let said = match tuning {
-        Some(_) => candidate.run().map(Said::Milliseconds),
-        None => candidate.of_a_game().map(|tuning| Said::Runs(tuning.to_string())),
+        Some(_) => candidate.run().map(CandidateReport::Milliseconds),
+        None => candidate.of_a_game().map(|tuning| CandidateReport::Runs(tuning.to_string())),
     };
-    let said = said.unwrap_or_else(|why| Said::Refused(why.to_string()));
+    let said = said.unwrap_or_else(|why| CandidateReport::Refused(why.to_string()));
     console.say(&serde_json::to_string(&said).map_err(|error| error.to_string())?);
     Ok(())
 }
@@ -308,7 +308,7 @@ impl Trials {
 
     fn run(&self, tuning: Tuning) -> Outcome {
         let said = self.ask(&tuning.to_string(), self.limit);
-        match said.map(|said| said.and_then(Said::milliseconds)) {
+        match said.map(|said| said.and_then(CandidateReport::milliseconds)) {
             Ok(trial) => Outcome { trial, lasts: true },
             Err(why) => Outcome { trial: Err(why), lasts: false },
         }
@@ -328,14 +328,14 @@ impl Trials {
     /// # Errors
     /// An error that is not one of the candidate: the process could not be started, was lost, was killed by others, or
     /// ended before it tried the candidate.
-    fn ask(&self, candidate: &str, limit: Duration) -> Result<Result<Said, String>, String> {
+    fn ask(&self, candidate: &str, limit: Duration) -> Result<Result<CandidateReport, String>, String> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg("--candidate").arg(format!("{candidate};{}", self.int8));
         // Drivers and compilers write messages to standard error that are of no use here.
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         drivers::ends_with_this_process(&mut command);
         let mut child = command.spawn().map_err(|error| format!("no process: {error}"))?;
-        let said = hear(child.stdout.take());
+        let said = read_reports(child.stdout.take());
         let status = match child::wait(&mut child, limit) {
             Ok(Some(status)) => status,
             Ok(None) => return Ok(Err(too_late(limit.as_secs()))),
@@ -344,7 +344,7 @@ impl Trials {
         // The end of the pipe may not come, because a process that the driver has started may still hold the pipe open.
         let last = std::iter::from_fn(|| said.recv_timeout(child::GRACE).ok()).last();
         match last {
-            Some(Said::Refused(why)) => Ok(Err(why)),
+            Some(CandidateReport::Refused(why)) => Ok(Err(why)),
             Some(said) if status.success() => Ok(Ok(said)),
             _ => {
                 let why = format!("its process ended without a result ({status})");
@@ -373,7 +373,7 @@ fn was_ended_by_others(_: ExitStatus) -> bool {
 
 /// Receives the reports of a process, and skips the lines that drivers write to standard output. It reads in a thread,
 /// because a pipe holds little and the process would block.
-fn hear(stdout: Option<ChildStdout>) -> mpsc::Receiver<Said> {
+fn read_reports(stdout: Option<ChildStdout>) -> mpsc::Receiver<CandidateReport> {
     let (tell, said) = mpsc::channel();
     std::thread::spawn(move || {
         let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).split(b'\n')).map_while(Result::ok);
