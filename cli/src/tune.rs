@@ -120,19 +120,19 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Arguments) -> Res
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));
-    let mut keeper = Keeper::open(settings, &Key::new(&device, &graph, settings.precision), ask)?;
+    let mut log = TrialLog::open(settings, &Key::new(&device, &graph, settings.precision), ask)?;
     let trials = Trials::new(ask, &graph)?;
     let progress = Progress::on_stderr();
     let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
-    let hint = keeper.hint(start);
+    let hint = log.hint(start);
     let mut tried = 0;
     let mut best = f64::INFINITY;
     let mut try_out = |tuning: Tuning| {
         tried += 1;
         progress.show(&format!("{tried} of at most {most}, best {best:.3} ms: {tuning}"));
-        let trial = keeper.tried(tuning).unwrap_or_else(|| {
+        let trial = log.tried(tuning).unwrap_or_else(|| {
             let outcome = trials.run(tuning);
-            keeper.keep(tuning, &outcome);
+            log.keep(tuning, &outcome);
             outcome.trial
         });
         best = trial.as_ref().map_or(best, |times| score(*times).min(best));
@@ -153,8 +153,8 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Arguments) -> Res
         }
     };
     progress.clear();
-    let kept = keeper.finish(found);
-    report(console, &keeper, start, found);
+    let kept = log.finish(found);
+    report(console, &log, start, found);
     match kept {
         Some(path) => console.say(&format!("kept in {}", path.display())),
         None => console.say("not kept"),
@@ -175,13 +175,13 @@ fn are_there_again(weights: &Weights) -> Result<(), String> {
     ))
 }
 
-fn report(console: &Console, keeper: &Keeper, start: Tuning, found: Tuning) {
+fn report(console: &Console, log: &TrialLog, start: Tuning, found: Tuning) {
     console.say(&format!(
         "{:<8} {:>10} {:>10} {:>10}   milliseconds of a batch",
         "batch", BATCHES[0], BATCHES[1], BATCHES[2]
     ));
     for (name, tuning) in [("start", start), ("found", found)] {
-        let times = match keeper.tried(tuning) {
+        let times = match log.tried(tuning) {
             Some(Ok(times)) => times.map(|time| format!("{time:>10.3}")).join(" "),
             Some(Err(why)) => why,
             None => String::new(),
@@ -191,7 +191,7 @@ fn report(console: &Console, keeper: &Keeper, start: Tuning, found: Tuning) {
 }
 
 /// The results of the candidates, in a record on disk if that can be written.
-struct Keeper {
+struct TrialLog {
     record: Option<Record>,
     /// The results of this run, with or without a record.
     loose: Vec<(Tuning, Trial)>,
@@ -199,7 +199,7 @@ struct Keeper {
     limit: u64,
 }
 
-impl Keeper {
+impl TrialLog {
     fn open(settings: &EvaluatorSettings, key: &Key, ask: &Arguments) -> Result<Self, String> {
         let (again, limit) = (ask.again, ask.limit);
         let Some(cache) = tuning::cache_dir(settings) else {
@@ -447,13 +447,13 @@ mod tests {
 
     #[test]
     fn a_process_that_did_not_come_to_its_candidate_says_nothing_of_it() {
-        let mut keeper = Keeper { record: None, loose: Vec::new(), limit: 20 };
+        let mut log = TrialLog { record: None, loose: Vec::new(), limit: 20 };
         for (name, script) in [("unread", "exit 2"), ("killed", "kill -KILL $$"), ("quit", "kill -TERM $$")] {
             let outcome = outcome_of(name, script);
             assert!(!outcome.lasts, "{script}: {outcome:?}");
             let why = outcome.trial.as_ref().unwrap_err();
             assert!(why.starts_with("its process ended without a result ("), "{script}: {why}");
-            keeper.keep(Tuning::start(Variant::Gpu, 1), &outcome);
+            log.keep(Tuning::start(Variant::Gpu, 1), &outcome);
         }
         // A reported result counts whatever the exit status is.
         assert_eq!(run_by("says-why", "echo '{\"refused\":\"wrong\"}'; exit 2"), Err("wrong".to_string()));
@@ -470,9 +470,9 @@ mod tests {
         let tuning = Tuning::start(Variant::Gpu, 1);
         let outcome = trials.run(tuning);
         assert!(!outcome.lasts && outcome.trial.is_err(), "{outcome:?}");
-        let mut keeper = Keeper { record: None, loose: Vec::new(), limit: 20 };
-        keeper.keep(tuning, &outcome);
-        assert_eq!(keeper.tried(tuning), Some(outcome.trial), "not in this run");
+        let mut log = TrialLog { record: None, loose: Vec::new(), limit: 20 };
+        log.keep(tuning, &outcome);
+        assert_eq!(log.tried(tuning), Some(outcome.trial), "not in this run");
     }
 
     /// A temporary folder with the records of a test.
@@ -490,8 +490,8 @@ mod tests {
             Some(Self { folder, key: Key::new(&device, &graph, Default::default()) })
         }
 
-        fn open(&self, limit: u64) -> Keeper {
-            Keeper { record: Some(Record::open(&self.folder, &self.key).unwrap()), loose: Vec::new(), limit }
+        fn open(&self, limit: u64) -> TrialLog {
+            TrialLog { record: Some(Record::open(&self.folder, &self.key).unwrap()), loose: Vec::new(), limit }
         }
     }
 
