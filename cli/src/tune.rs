@@ -295,7 +295,7 @@ struct Trials {
 
 /// The time limit of [`Trials::of_a_game`], in time limits of a candidate: the device tries one set of kernels after
 /// the other.
-const GIVING_WAY: u32 = 8;
+const GAME_LIMITS: u32 = 8;
 
 impl Trials {
     fn new(ask: &Arguments, graph: &Graph) -> Result<Self, String> {
@@ -319,7 +319,7 @@ impl Trials {
     /// # Errors
     /// In one line: the reason why a game can't run on the device either.
     fn of_a_game(&self) -> Result<Tuning, String> {
-        self.ask("", self.limit.saturating_mul(GIVING_WAY))??.tuning()
+        self.ask("", self.limit.saturating_mul(GAME_LIMITS))??.tuning()
     }
 
     /// Runs a process for a candidate, or, if the name is empty, for the kernels of a game. The inner result is an
