@@ -73,11 +73,11 @@ impl CandidateReport {
 ///
 /// # Errors
 /// In one line: no network, no device, a backend that uses none, or no kernels that work.
-pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Arguments) -> Result<(), String> {
+pub fn run(console: &Console, settings: &EvaluatorSettings, arguments: &Arguments) -> Result<(), String> {
     on_devices(settings.backend)?;
-    match &ask.candidate {
-        Some(text) => run_candidate(console, settings, ask.board, text),
-        None => tune(console, settings, ask),
+    match &arguments.candidate {
+        Some(text) => run_candidate(console, settings, arguments.board, text),
+        None => tune(console, settings, arguments),
     }
 }
 
@@ -113,15 +113,15 @@ fn candidate_in(text: &str) -> Result<(Option<Tuning>, Vec<usize>), String> {
     Ok((tuning, layers?))
 }
 
-fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Arguments) -> Result<(), String> {
+fn tune(console: &Console, settings: &EvaluatorSettings, arguments: &Arguments) -> Result<(), String> {
     drivers::scout()?;
-    let (Subject { graph, .. }, _) = Subject::of(settings, ask.board)?;
+    let (Subject { graph, .. }, _) = Subject::of(settings, arguments.board)?;
     are_there_again(&settings.weights)?;
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));
-    let mut log = TrialLog::open(settings, &Key::new(&device, &graph, settings.precision), ask)?;
-    let trials = Trials::new(ask, &graph)?;
+    let mut log = TrialLog::open(settings, &Key::new(&device, &graph, settings.precision), arguments)?;
+    let trials = Trials::new(arguments, &graph)?;
     let progress = Progress::on_stderr();
     let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
     let hint = log.hint(start);
@@ -200,8 +200,8 @@ struct TrialLog {
 }
 
 impl TrialLog {
-    fn open(settings: &EvaluatorSettings, key: &Key, ask: &Arguments) -> Result<Self, String> {
-        let (again, limit) = (ask.again, ask.limit);
+    fn open(settings: &EvaluatorSettings, key: &Key, arguments: &Arguments) -> Result<Self, String> {
+        let (again, limit) = (arguments.again, arguments.limit);
         let Some(cache) = tuning::cache_dir(settings) else {
             aside("tuning: there is no cache folder (--cache-dir=FOLDER), so that what is found is not kept");
             return Ok(Self { record: None, loose: Vec::new(), limit });
@@ -298,12 +298,12 @@ struct Trials {
 const GAME_LIMITS: u32 = 8;
 
 impl Trials {
-    fn new(ask: &Arguments, graph: &Graph) -> Result<Self, String> {
+    fn new(arguments: &Arguments, graph: &Graph) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
         let args = std::env::args_os().skip(1).collect();
         let layers = (0..graph.layers().len()).filter(|&layer| graph.is_int8(layer));
         let int8 = layers.map(|layer| format!(" {layer}")).collect();
-        Ok(Self { program, args, int8, limit: Duration::from_secs(ask.limit) })
+        Ok(Self { program, args, int8, limit: Duration::from_secs(arguments.limit) })
     }
 
     fn run(&self, tuning: Tuning) -> Outcome {

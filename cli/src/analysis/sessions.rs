@@ -140,7 +140,7 @@ mod tests {
     use crate::engine::BackendKind;
     use crate::options::Typed;
 
-    /// Makes seats for tests.
+    /// Makes engines for tests.
     fn tree_engines() -> impl Fn() -> TreeEngine {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
