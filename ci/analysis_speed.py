@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Whole games through `oncilla analysis` against the same positions one after another through UCI, in the same run.
+"""Compares whole games through `oncilla analysis` with the same positions one after another through UCI.
 
     ci/analysis_speed.py --games 40 --visits 100 -- target/release/oncilla --backend=host
 
-The engine plays the games first, by its policy and a seed. Then, in rounds of some games, both search every position of them:
-UCI a position at a time, each as a new game (a tree of its own is what makes the searches the same), with --uci-threads; analysis all
-at once, with one thread a position. With one thread of UCI's every position is compared: the visits of each root move, and the value. Both run
-without smart pruning, which would end a search before its visits are done, and with batches of one position. Exit status 1:
-a position differs, or analysis is less than --least times as fast in the median of the rounds: other work on the machine, which
-comes and goes, spoils some of them.
+First the engine plays the games, by its policy and a seed. Then, in rounds of some games, both search every position of
+them: UCI one position at a time, each as a new game (only with a new tree are the searches the same), with
+--uci-threads; analysis all positions at once, with one thread for each. If UCI has one thread, the visits of each root
+move and the value are compared in every position. Both run with batches of one position and without smart pruning,
+which would end a search before it has all visits. The exit status is 1 if a position differs, or if analysis is less
+than --least times as fast in the median of the rounds. (The median, because other work on the machine disturbs some of
+them.)
 """
 
 import argparse
@@ -37,7 +38,7 @@ class Analysis:
         raise EOFError("the analysis engine did not start")
 
     def ask(self, queries):
-        """The final answers to queries, by id and turn."""
+        """Returns the final answers to queries, by id and turn."""
         expected = sum(len(query["analyzeTurns"]) for query in queries)
         self.process.stdin.write("".join(json.dumps(query) + "\n" for query in queries))
         self.process.stdin.flush()
@@ -50,7 +51,7 @@ class Analysis:
 
 
 def play(analysis, games, plies, seed):
-    """Games by the network's policy."""
+    """Plays games by the network's policy."""
     chance = random.Random(seed)
     played = [[] for _ in range(games)]
     going = set(range(games))
@@ -87,10 +88,10 @@ def by_uci(engine, games, visits):
 
 
 def differences(one, answer):
-    """What UCI and analysis say otherwise of a position."""
+    """Lists the differences between UCI and analysis in a position."""
     node = one.pop("node", None)
     if node is None:
-        # UCI says nothing of a finished game.
+        # UCI has no statistics of a finished game.
         return [] if not answer["moveInfos"] else ["moves in a finished game"]
     found = []
     visits = {move: n for move, (n, _) in one.items() if n > 0}
@@ -123,7 +124,7 @@ def main():
     games = list(enumerate(play(analysis, args.games, args.plies, args.seed)))
     seconds = {"uci": 0.0, "analysis": 0.0}
     positions, wrong, ratios = 0, [], []
-    # UCI's statistics write castling as king takes rook, so the rules are those of Chess960 here.
+    # UCI's statistics write castling as king takes rook; with the rules of Chess960 analysis does so too.
     for first in range(0, len(games), args.round):
         some = games[first : first + args.round]
         queries = [

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes a network with an attention body and random weights, to measure one of a size that is played with.
+"""Writes a network with an attention body and random weights, for measurements with a size that is used in games.
 
     ci/attention_net.py FILE.pb.gz
 
-Embedding with a position map, encoders with smolgen, attention policy, WDL and moves left. The published networks of this
-architecture have the default sizes or more; whoever measures speed needs no more of them than their shapes.
+It has an embedding with a position map, encoders with smolgen, an attention policy, WDL and moves left. The published
+networks of this architecture have the default sizes or larger ones; for measurements of speed only the shapes matter.
 """
 
 import argparse
@@ -24,7 +24,7 @@ MISH, SWISH, RELU2, PE_MAP = 1, 7, 8, 1
 
 
 class Weights:
-    """Layers of random numbers; their sums over `inputs` are of the size of one."""
+    """Makes layers of random numbers, scaled so that a sum over `inputs` is of order 1."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -35,11 +35,11 @@ class Weights:
         return message(field, limits, message(3, self.random.randbytes(2 * count)))
 
     def dense(self, field, outputs, inputs):
-        """Weights, and their biases in the field behind them."""
+        """The weights, with their biases in the next field."""
         return self.layer(field, outputs * inputs, inputs) + self.layer(field + 1, outputs, 100)
 
     def norm(self, field, channels):
-        """Gammas around one, and betas in the field behind them."""
+        """Gammas around 1, with the betas in the next field."""
         gammas = struct.pack("<BfBf", 1 << 3 | 5, 0.9, 2 << 3 | 5, 1.1)
         return message(field, gammas, message(3, self.random.randbytes(2 * channels))) + self.layer(field + 1, channels, 100)
 

@@ -1,4 +1,4 @@
-/* Windows' bcryptprimitives.dll, as far as Rust's standard library calls it, for a Wine that lacks it. */
+/* The function of Windows' bcryptprimitives.dll that Rust's standard library calls, for a Wine without it. */
 #include <windows.h>
 #include <ntsecapi.h>
 

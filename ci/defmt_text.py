@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Text of what a firmware has logged with defmt: standard input → standard output.
+"""Decodes the defmt log of a firmware: standard input → standard output.
 
     defmt_text.py FIRMWARE < LOG
 
-Reads what fixtures/firmware writes and no more: defmt's format 4 in frames of rzCOBS, lines of `println!` with arguments of type str, usize,
-u32 and u64. A frame begins with the number of its format string, which is the address of a symbol of the firmware's section .defmt;
-the symbol's name holds the string.
+Supports only what fixtures/firmware writes: defmt's format 4 in frames of rzCOBS, lines of `println!` with arguments of
+type str, usize, u32 and u64. A frame begins with the number of its format string. That is the address of a symbol in
+the firmware's section .defmt, and the symbol's name contains the string.
 """
 import json
 import re
@@ -19,8 +19,8 @@ NUMBERS = {"u32": "<I", "usize": "<I", "u64": "<Q"}
 
 
 def unstuff(frame):
-    """The bytes of a frame of rzCOBS, which is read from its end. A byte below 128 says which of the seven bytes before it are zeros that were
-    left out, one above says how many bytes stand before it as they are."""
+    """Decodes a frame of rzCOBS from its end. A byte below 128 marks those of the seven bytes before it that are zeros
+    and were left out; a byte from 128 on gives the number of unchanged bytes before it."""
     rest, out = list(frame), []
     while rest:
         code = rest.pop()

@@ -1,4 +1,4 @@
-"""Sections and symbols of a little-endian ELF file of 32 bits: as much of the format as the scripts here read."""
+"""Reads sections and symbols of little-endian 32-bit ELF files, as far as the scripts here need them."""
 import collections
 import struct
 
@@ -20,7 +20,7 @@ class Elf:
         return self.data[strings + at:self.data.index(b"\0", strings + at)].decode()
 
     def symbols(self, of):
-        """(name, value) of the symbols in the section of that name."""
+        """Yields (name, value) of the symbols in the section of that name."""
         wanted = [i for i, section in enumerate(self.sections) if section.name == of]
         for table in (s for s in self.sections if s.kind == SYMBOLS):
             strings = self.sections[table.link].offset

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the firmware needs, as a table: from what it said under QEMU and from the sections of its file.
+"""Prints a table of the firmware's needs, from its output under QEMU and the sections of its file.
 
     firmware_table.py SAID FIRMWARE
 """
@@ -8,7 +8,8 @@ import sys
 
 from elf32 import ALLOC, EXECUTE, NO_BITS, WRITE, Elf
 
-# SysTick of QEMU's mps2 machines counts at 25 MHz; with -icount shift=0 an instruction takes 1 ns.
+# SysTick of QEMU's mps2 machines counts at 25 MHz, and with -icount shift=0 an instruction takes 1 ns: instructions per
+# tick.
 INSTRUCTIONS = 40
 def main():
     said, firmware = sys.argv[1:]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What compilers for real GPUs make of the kernels, without one: clang for AMD's GCN (Polaris) with libclc, and for NVIDIA's PTX.
+"""Compiles the kernels for real GPUs without one, with clang: for AMD's GCN (Polaris) with libclc, for NVIDIA's PTX.
 
-Sums that a compiler can't keep in registers go to memory at each step, which makes a convolution several times slower; so does a function that is called and
-not inlined. Neither may be in the kernels. With --list it prints instructions and registers of each kernel.
+If a compiler can't keep sums in registers, they go to memory at each step, which makes a convolution several times
+slower; a function that is called and not inlined costs as much. The kernels may have neither. With --list it prints the
+instructions and registers of each kernel.
 """
 
 import os
@@ -18,7 +19,7 @@ KERNELS = Path(__file__).resolve().parent.parent / "opencl/src/kernels"
 CLANGS = ["clang-15", "clang-16", "clang-17", "clang-18", "clang-19", "clang-14"]
 LIBCLC = Path("/usr/lib/clc/polaris10-amdgcn-mesa-mesa3d.bc")
 BOARD = "-DRANKS=8 -DFILES=8"
-# Of Go, whose squares are no whole fours.
+# A Go board: its number of squares is not a multiple of four.
 GOBAN = "-DRANKS=19 -DFILES=19"
 WITHIN = "-DWITHIN_WINOGRAD -DSQUARES=64 "
 
@@ -27,9 +28,10 @@ def product(rows, channels, depth, columns=8):
     return f"-DLX={columns} -DLY=8 -DITEM_ROWS={rows} -DITEM_CHANNELS={channels} -DDEPTH={depth}"
 
 
-# A family, the texts before its own, and options as launchers give them. Activations: relu, and mish for attention bodies.
+# The family of kernels, the files that come before its own, and options as launchers set them. Activations: relu, and
+# mish for attention bodies.
 CASES = [
-    # What is in eight bits has at most 16 steps at a time.
+    # With int8, DEPTH is at most 16.
     (family, before, f"{board} {product(*sizes)} {more} {acts}".replace("32 -DINT8", "16 -DINT8"))
     for sizes in [(4, 4, 8), (8, 4, 16), (4, 4, 0), (8, 8, 8), (4, 4, 32, 4)]
     for acts in ["-DACTS=2", "-DACTS=4"]
@@ -66,7 +68,7 @@ CASES = [
     ("softmax", [], "-DACTS=1"),
 ]
 
-# A group of position.cl takes a position through all layers: its items, and what launchers say to each family there.
+# In position.cl one group computes all layers of a position: its number of items, and the options of each family there.
 ITEMS = 256
 ALONE = {
     "conv": f"{BOARD} -DLX=16 -DLY=16 -DITEM_ROWS=4 -DITEM_CHANNELS=4 -DDEPTH=16",
@@ -79,7 +81,7 @@ ALONE = {
     "affine": "-DLANES=256",
     "pool": "-DLANES=256 -DLINE=16",
 }
-# A tower with squeeze and excitation, an attention body, and a network of Go.
+# A tower with squeeze and excitation, an attention body, and a Go network.
 NETWORKS = [
     (["conv", "se", "dense", "gather"], "-DACTS=2"),
     (["conv", "se", "dense", "gather"], "-DACTS=2 -DWEIGHTS_FP16"),
@@ -87,10 +89,10 @@ NETWORKS = [
     (["conv", "dense", "gather", "affine", "pool"], "-DACTS=3 -DWITH_FIVE=1"),
 ]
 
-# What a device without a word of ours compiles as: its own version of OpenCL C, or 1.2 at most.
+# The standards of a device for which no option names one: its own version of OpenCL C, or 1.2 at most.
 STANDARDS = ["CL1.2", "CL1.1"]
 
-# Kernels whose items know nothing of each other, in files with others whose items do.
+# Kernels whose items work independently, in files in which those of other kernels work together.
 ITEM_KERNELS = ["scores", "smolgen"]
 
 
@@ -99,7 +101,7 @@ def text_of(*families):
 
 
 def kernels_of(clang, source, options):
-    """The kernels of a program: the name and arguments of each."""
+    """Returns the name and the arguments of each kernel of a program."""
     command = [clang, "-x", "cl", "-E", "-P", "-DVARIANT_GPU", *options.split(), "-"]
     text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     found = re.findall(r"\bkernel\b[^;{]*?\bvoid\s+(\w+)\(([^)]*)\)\s*\{", text)
@@ -109,7 +111,7 @@ def kernels_of(clang, source, options):
 
 
 def case_of(number, name, args, works_together):
-    """As network.rs writes it: how position.cl calls a kernel."""
+    """Returns the case in which position.cl calls a kernel, as network.rs writes it."""
     given, shared = "", 0
     for at, arg in enumerate(args[:-1]):  # the last one is the batch
         if "local" in arg.split():
@@ -122,7 +124,7 @@ def case_of(number, name, args, works_together):
 
 
 def network(clang, families, options):
-    """The program of a network in one launch, as network.rs puts it together."""
+    """Returns the program that runs a network in one launch, as network.rs puts it together."""
     text, cases, shared = text_of("common"), "", "256"
     for family in families:
         parts = ["product", family] if family == "conv" else [family]
@@ -141,7 +143,7 @@ def network(clang, families, options):
 
 
 def programs(clang):
-    """A family, the text, and its options."""
+    """Yields the family, the text and the options of each program."""
     for family, before, options in CASES:
         yield family, text_of("common", *before, family), options
     for families, options in NETWORKS:
@@ -149,7 +151,7 @@ def programs(clang):
 
 
 def compiled(clang, standard, target, source, options):
-    """The assembly of a program."""
+    """Returns the assembly of a program."""
     command = [clang, "-x", "cl", f"-cl-std={standard}", "-Xclang", "-finclude-default-header", "-cl-mad-enable"]
     command += ["-DVARIANT_GPU"] + options.split() + target + ["-S", "-o", "-", "-"]
     done = subprocess.run(command, input=source, capture_output=True, text=True)
@@ -159,7 +161,7 @@ def compiled(clang, standard, target, source, options):
 
 
 def of_amd(assembly):
-    """For each kernel its instructions, registers, and what is wrong with it."""
+    """Yields the name, instructions, registers and faults of each kernel."""
     for name, body in re.findall(r"^(\w+):\s+; @\w+\n(.*?)^; Occupancy:", assembly, re.M | re.S):
         number = lambda what: int(re.search(rf"; {what}: (\d+)", body)[1])
         wrong = [f"{number('ScratchSize')} bytes of an item in memory"] if number("ScratchSize") else []
@@ -170,7 +172,7 @@ def of_amd(assembly):
 def of_nvidia(assembly):
     for name, body in re.findall(r"\.entry (\w+)\(.*?^\{(.*?)^\}", assembly, re.M | re.S):
         wrong = ["an array in local memory"] if re.search(r"\b(ld|st)\.local\b", body) else []
-        # Builtins of OpenCL have no text here.
+        # Calls of OpenCL's builtins are not faults: their code is not here.
         wrong += ["a call"] if re.search(r"^\s+call\S*\s.*\b(?!_Z)\w*(tile|multiply|add_)\w*", body, re.M) else []
         yield name, len(re.findall(r"^\t[@a-z].*;", body, re.M)), None, wrong
 
@@ -190,12 +192,12 @@ def main():
     }
 
     def judged(task):
-        """A program, a GPU and a standard, and what kernels come of them."""
+        """Compiles a program for a GPU and a standard, and returns the findings about its kernels."""
         (_, source, options), (_, (target, read)), standard = task
         return task, list(read(compiled(clang, standard, target, source, options)))
 
     bad, seen = [], 0
-    # Threads, which only wait for compilers.
+    # Threads suffice: they only wait for compilers.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for task, kernels in pool.map(judged, product_of(programs(clang), targets.items(), STANDARDS)):
             (family, _, options), (gpu, _), standard = task

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Plays games of Go by GTP between an engine and GNU Go, which also referees: it sees every move, and counts at the end.
+"""Plays games of Go by GTP between an engine and GNU Go, which also checks moves and counts.
 
     ci/gtp_game.py --games 4 -- target/release/oncilla gtp --weights=NETWORK.bin.gz --backend=host --max-visits=50
     ci/gtp_game.py --clock 20 -- target/release/oncilla gtp --weights=NETWORK.bin.gz
 
-The engine has Black and White in turn. Exit status 1 if it makes a move that GNU Go does not take, loses on time, does not answer, answers what is no
-GTP or ends badly; 2 if the arguments are wrong. Needs GNU Go (Debian: gnugo). Python's standard library is all else.
+The engine plays Black and White in turn. The exit status is 1 if it plays a move that GNU Go refuses, loses on time,
+does not answer, gives an answer that is not GTP, or exits with an error; 2 if the arguments are wrong. Needs GNU Go
+(Debian: gnugo), and otherwise only Python's standard library.
 """
 
 import argparse
@@ -17,20 +18,20 @@ import sys
 import threading
 import time
 
-# How long an engine may take to answer when nothing limits it, a first kernel build on a slow driver included.
+# The time that an engine has to answer without a clock, including the first kernel build on a slow driver.
 ANSWER_S = 120.0
-# A game that is longer has no end.
+# A longer game is a fault.
 MOST_MOVES = 400
 RULES = {"chinese": "--chinese-rules", "japanese": "--japanese-rules"}
 COLORS = ["black", "white"]
 
 
 class Fault(Exception):
-    """What an engine did wrong."""
+    """An error of an engine."""
 
 
 class Engine:
-    """A program that speaks GTP."""
+    """A process that speaks GTP."""
 
     def __init__(self, name, command):
         self.name = name
@@ -47,7 +48,7 @@ class Engine:
         self.lines.put(None)
 
     def ask(self, command):
-        """The text of an answer."""
+        """Sends a command and returns the text of the answer."""
         self.number += 1
         try:
             self.process.stdin.write(f"{self.number} {command}\n")
@@ -85,7 +86,7 @@ class Engine:
 
 
 class Game:
-    """One game, in which the engine has one color."""
+    """A game in which the engine plays one color."""
 
     def __init__(self, engine, referee, arguments, color):
         self.engine, self.referee, self.color = engine, referee, color
@@ -100,7 +101,7 @@ class Game:
             engine.ask(f"time_settings {self.left:.0f} 0 0")
 
     def play(self):
-        """Whoever has resigned, or None."""
+        """Plays the game. Returns the color that resigned, or None."""
         while self.moves[-2:] != ["pass", "pass"]:
             if len(self.moves) >= MOST_MOVES:
                 raise Fault(f"no end after {MOST_MOVES} moves")
@@ -128,7 +129,7 @@ class Game:
 
 
 def lead(text):
-    """White's points less Black's."""
+    """White's points minus Black's."""
     if text.strip() == "0":
         return 0.0
     winner, points = text.strip().split("+")

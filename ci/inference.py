@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures evaluations per second, alone and as a share of G, what a large product of matrices makes of the same cores.
+"""Measures evaluations per second, and their share of G, the speed of large matrix products on the same cores.
 
     ci/inference.py --weights maia-1500.pb.gz --weights other.pb.gz -- target/release/oncilla
 
-G is the better of the `gemm` crate (ci/gemm, built here) and OpenBLAS (libopenblas.so.0, if it is installed) at 512x512x512
-and 256x256x4096, in GFLOP/s, on as many cores as the run beside it: for OpenCL on all that a program may use. Evaluations are counted as plain convolutions. Each round
-measures G right before and after each run of `backendbench` and takes the share within the round: the speed of a shared
-machine changes from round to round. Printed is the median of all rounds, as a table in Markdown. With `--keep FILE` rounds are added
-to a file, and those that are there from earlier runs count, too: on a machine that is quiet for minutes only.
+G is the better of the `gemm` crate (ci/gemm, built here) and OpenBLAS (libopenblas.so.0, if it is installed) at
+512x512x512 and 256x256x4096, in GFLOP/s. It uses as many cores as the run next to it: for OpenCL, all that a program
+may use. Operations are counted as those of plain convolutions. Because the speed of a shared machine changes from round
+to round, each round measures G right before and after each run of `backendbench` and computes the share within the
+round. The output is a Markdown table with the medians of all rounds. With `--keep FILE` rounds are added to a file, and
+those of earlier runs in it count too: for a machine that is idle for minutes only.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import sys
 import time
 
 SIZES = [(512, 512, 512), (256, 256, 4096)]
-# As many as an OpenCL driver takes for a device that is the processor.
+# An OpenCL driver for the CPU uses all of these cores.
 CORES = len(os.sched_getaffinity(0))
 RUNS = [
     ("host, 1 thread", 1, ["--backend=host", "--backend-opts=threads=1"]),
@@ -30,7 +31,7 @@ RUNS = [
 
 
 def build_gemm():
-    """The yardstick's program."""
+    """Builds the benchmark of the gemm crate."""
     target = os.path.abspath(os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "ci", "gemm"))
     subprocess.run(
         ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", "ci/gemm/Cargo.toml", "--target-dir", target],
@@ -40,7 +41,7 @@ def build_gemm():
 
 
 class OpenBlas:
-    """sgemm of the system's OpenBLAS; rates are empty where there is none."""
+    """sgemm of the system's OpenBLAS; without it, there are no rates."""
 
     def __init__(self):
         try:
@@ -60,7 +61,7 @@ class OpenBlas:
         runs, start = 0, None
         while start is None or time.perf_counter() - start < seconds:
             self.blas.cblas_sgemm(row_major, plain, plain, m, n, k, one, a, k, b, n, zero, c, n)
-            # The first is not counted: it wakes the threads.
+            # The first run is not counted, because it starts the threads.
             runs, start = (runs + 1, start) if start else (0, time.perf_counter())
         return 2 * m * n * k * runs / (time.perf_counter() - start) / 1e9
 
@@ -94,7 +95,7 @@ def main():
             found.setdefault((weights, name, batch), []).append(tuple(row))
     for number in range(arguments.rounds):
         for weights in arguments.weights:
-            # What is built in has no path.
+            # Built-in networks have no path.
             path = os.path.realpath(weights) if os.path.exists(weights) else weights
             for name, threads, options in RUNS:
                 if arguments.only not in name:
@@ -114,7 +115,7 @@ def main():
     print("| network | backend | batch | evals/s | share of G | G | rounds |\n|---|---|---|---|---|---|---|")
     names = [os.path.basename(path) for path in {path for path, _, _ in found}]
     for (path, name, batch), rounds in found.items():
-        # Two networks may have the same name in two folders.
+        # Networks in different folders may have the same file name.
         weights = os.path.basename(path) if names.count(os.path.basename(path)) == 1 else path
         rate, share, yardstick = (statistics.median(column) for column in zip(*rounds))
         print(f"| {weights} | {name} | {batch} | {rate:.0f} | {share:.2f} | {yardstick:.0f} | {len(rounds)} |")

@@ -3,10 +3,10 @@
 
     ci/latency.py --samples 500 -- target/release/oncilla --backend=host
 
-Each sample starts `go infinite` in one of a few positions, waits for a random while of up to --longest seconds, asks for one
-thing, and writes down how long the answer took. Half of the samples ask `isready` first. Prints p50, p99 and the worst in
-milliseconds. Exit status 1 if the worst is above --isready-limit or --stop-limit, if an answer never came, or if the engine did not end
-well.
+Each sample starts `go infinite` in one of a few positions, waits for a random time of up to --longest seconds, and
+measures the time from a command to its answer. Half of the samples send `isready` before `stop`. Prints p50, p99 and
+the worst time in milliseconds. The exit status is 1 if the worst time is above --isready-limit or --stop-limit, if an
+answer is missing, or if the engine exits with an error.
 """
 
 import argparse
@@ -25,7 +25,7 @@ POSITIONS = [
 
 
 def ask(engine, line, answer):
-    """Milliseconds until a line begins with the answer."""
+    """Sends a line; returns the milliseconds until a line begins with `answer`."""
     begun = time.perf_counter()
     engine.say(line)
     engine.lines_until(answer)
@@ -64,7 +64,7 @@ def main():
     if arguments.samples < 1:
         parser.error("--samples: expected at least 1")
     engine = Engine(arguments.command)
-    # The network is loaded, and the first batches are run, before anything is measured.
+    # Before the measurement, load the network and run the first batches.
     ask(engine, "uci", "uciok")
     ask(engine, "isready", "readyok")
     ask(engine, "go nodes 100", "bestmove")

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""A match between two UCI engines, through python-chess. Resumable: the games so far are the state.
+"""Plays a match between two UCI engines with python-chess. It can be resumed: all of its state is in OUT.
 
     ci/match.py --first "oncilla --weights=a.pb.gz" --second "oncilla --weights=b.pb.gz" --nodes 200 \\
         --book book.epd --games 400 --out match.jsonl
     ci/match.py ... --clock 1+0.1 --second-option UCI_LimitStrength=true --second-option UCI_Elo=1500
     ci/match.py --score match.jsonl
 
-Each opening (drawn from the book by --seed) is played twice, colours exchanged, and none more often: engines that are given nodes would play
-the same games again. OUT gets a line that says which match it is, with what the programs and the files in their commands hold, and one JSON line a game; the same command
-again goes on behind the last one, with more --games if asked. Another command is refused, and so are another program or network under the same name. After every pair and at the end the score is printed: wins, draws and losses of the first engine, its Elo difference and the bounds of 95%, by Student's t from the mean and the spread
-of the pairs' points (so that what two games of an opening share is counted once). Where all pairs have the same points there are no bounds. A game ends by the rules, the third time of a position and the fiftieth move counted as draws, or as a draw after --plies plies.
-With --clock an engine that takes longer than it has loses.
+Each opening (drawn from the book by --seed) is played exactly twice, with colours exchanged: engines with fixed nodes
+would play the same games again. OUT begins with a line that identifies the match, with hashes of the programs and of
+the files that their commands name; then there is a JSON line for each game. The same command, perhaps with more
+--games, continues after the last game. It is refused with other arguments, or if a program or network has changed under
+its name. After every pair and at the end the score is printed: wins, draws and losses of the first engine, its Elo
+difference, and the bounds of 95% by Student's t, from the mean and the spread of the pairs' points (so that the
+influence of the opening on both games of a pair is counted once). If all pairs have the same points there are no
+bounds. A game ends by the rules, as a draw at the third occurrence of a position or by the fifty-move rule, or as a
+draw after --plies plies. With --clock, an engine that exceeds its time loses.
 """
 import argparse
 import functools
@@ -29,11 +33,11 @@ import chess
 import chess.engine
 import chess.pgn
 
-SLACK = 0.05  # seconds past zero that count as the pipe's, not the engine's
+SLACK = 0.05  # seconds below zero that are accepted as delay of the pipe
 
 
 def openings(path):
-    """Start positions as (FEN, moves in UCI)."""
+    """Yields start positions as (FEN, moves in UCI)."""
     with open(path) as f:
         if path.endswith(".pgn"):
             for game in iter(lambda: chess.pgn.read_game(f), None):
@@ -52,7 +56,7 @@ def start(command, options):
 
 
 def result_of(board, plies):
-    """(result, how) once the game is over, else None."""
+    """Returns (result, reason) if the game is over, or else None."""
     outcome = board.outcome()
     if outcome:
         return outcome.result(), outcome.termination.name.lower()
@@ -69,7 +73,7 @@ def play(white, black, opening, o):
     for uci in moves:
         board.push_uci(uci)
     clock = [o.clock[0], o.clock[0]] if o.clock else None
-    game = object()  # a new one makes python-chess send ucinewgame
+    game = object()  # for a new object python-chess sends ucinewgame
     while not (over := result_of(board, o.plies)):
         mover = 0 if board.turn == chess.WHITE else 1
         limit = chess.engine.Limit(nodes=o.nodes)
@@ -88,7 +92,7 @@ def play(white, black, opening, o):
 
 
 def points(game):
-    """Of the first engine."""
+    """The points of the first engine."""
     white = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}[game["result"]]
     return white if game["first"] == "white" else 1 - white
 
@@ -100,7 +104,7 @@ def elo(share):
 
 @functools.cache
 def student(freedom):
-    """What an error of 95% is in standard errors, estimated with so many degrees of freedom."""
+    """The bound of 95% in standard errors, if these are estimated with `freedom` degrees of freedom."""
     # Student's density from 0 to √freedom·tan(angle) is that of cos(angle) to the power of freedom - 1, up to a factor.
     factor = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
     step = 2e-5 / math.sqrt(freedom)
@@ -112,7 +116,7 @@ def student(freedom):
 
 
 def score(games):
-    """One line: how the match stands."""
+    """The score of the match in one line."""
     got = [points(g) for g in games]
     pairs = [(a + b) / 2 for a, b in zip(got[0::2], got[1::2])]
     line = f"{len(got)} games: +{got.count(1.0)} ={got.count(0.5)} -{got.count(0.0)}"
@@ -126,7 +130,8 @@ def score(games):
 
 
 def read(path):
-    """(which match it is, or None; games so far). A line cut off by a crash is dropped, and so is a game without its partner."""
+    """Returns (the match's identity or None, the games so far). A line that a crash cut off is dropped, and so is a
+    game without its partner."""
     said, games = None, []
     if os.path.exists(path):
         with open(path) as f:
@@ -138,7 +143,7 @@ def read(path):
 
 
 def files(command, options):
-    """The program and every file that its command and its options name, as they name it: what each holds, in short."""
+    """Returns a short hash of the program and of every file that its command or its options name, by that name."""
     words = shlex.split(command)
     named = [part for word in words[1:] + options for part in (word, word.partition("=")[2])]
     found = {words[0]: shutil.which(words[0])} | {name: name for name in named if os.path.isfile(name)}
@@ -151,7 +156,8 @@ def held(path):
 
 
 def asked(o, book):
-    """What must be the same for games to be of one match. The order of the openings has the book and the seed in it."""
+    """The properties that all games of a match share. `openings` is a hash of their order, which depends on the book
+    and the seed."""
     drawn = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
     return {"first": o.first, "first_option": o.first_option, "second": o.second, "second_option": o.second_option,
             "nodes": o.nodes, "clock": o.clock and list(o.clock), "plies": o.plies, "openings": drawn,
@@ -159,7 +165,7 @@ def asked(o, book):
 
 
 def check(said, games, wanted, path):
-    """Ends the program if the file's games are of another match."""
+    """Ends the program if the games in the file belong to another match."""
     if said is None and games:
         line, name, new = map(shlex.quote, (json.dumps({"match": wanted}), path, path + ".new"))
         sys.exit(f"{path} has games but does not say of which match. If they are of this one, go on after:\n"
@@ -171,7 +177,7 @@ def check(said, games, wanted, path):
         line, name, new = map(shlex.quote, (json.dumps({"match": wanted}), path, path + ".new"))
         sys.exit(f"{path} does not say what its programs and networks held, as it was begun before that was kept. If they are the same, go on after:\n"
                  f"{{ printf '%s\\n' {line}; tail -n +2 {name}; }} >{new} && mv {new} {name}")
-    if not other:  # another command names other files
+    if not other:  # a different command names different files
         before, now = said["files"], wanted["files"]
         other = [f"{name} holds something else" if name in now else f"{name} is not there"
                  for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)]
@@ -179,7 +185,7 @@ def check(said, games, wanted, path):
 
 
 def clock(text):
-    """(seconds a game, seconds a move)"""
+    """(seconds for a game, seconds for a move)"""
     game, _, move = text.partition("+")
     return float(game), float(move or 0)
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Plays a game between two copies of a UCI engine, each behind PolyGlot, and judges PolyGlot's log.
+"""Plays a game between two copies of a UCI engine, each behind PolyGlot, and checks PolyGlot's log.
 
     ci/polyglot_game.py --clock 5+0 --moves 10 -- target/release/oncilla --backend=host
 
-PolyGlot (Debian: polyglot) is a UCI client of its own: it sets options, searches, ponders with `go ponder` and `stop`, and checks moves by its own rules. What
-it is told, in XBoard's protocol (whole seconds only), comes from python-chess, which ends pondering before it tells the move: there is no
-`ponderhit` here (cli/tests/uci.rs, cli/tests/orders).
+PolyGlot (Debian: polyglot) is an independent UCI client: it sets options, searches, ponders with `go ponder` and
+`stop`, and checks the moves with its own rules. python-chess controls it with XBoard's protocol (whole seconds only),
+and ends pondering before it sends the move, so that there is no `ponderhit` here (that is tested by cli/tests/uci.rs
+and cli/tests/orders).
 
-Exit status 1 if a move is illegal, a clock runs out, an engine does not answer or ends badly, or a `go` has no `bestmove` or
-two; 2 if the arguments are wrong.
+The exit status is 1 if a move is illegal, a clock runs out, an engine does not answer or exits with an error, or a `go`
+has no `bestmove` or two of them; 2 if the arguments are wrong.
 """
 
 import argparse
@@ -27,7 +28,7 @@ try:
 except ImportError:
     sys.exit("polyglot_game.py: the Python module chess is missing: ci/install, or pip install chess")
 
-# How long an engine may take to start (a first kernel build on a slow driver), and to answer.
+# The time that an engine has to start, including the first kernel build on a slow driver, and to answer.
 START_S = 120.0
 CONFIGURATION = """[PolyGlot]
 EngineDir = {here}
@@ -41,12 +42,12 @@ Hash = 32
 """
 SENT = re.compile(r"Adapter->Engine: (\w+)(?:.* (infinite|ponder)\b)?")
 SAID = re.compile(r"Engine->Adapter: (\w+)")
-# What PolyGlot writes when it does not like something.
+# Words in PolyGlot's messages about errors.
 COMPLAINT = re.compile(r"illegal|error|unknown|unexpected|parse|fatal", re.IGNORECASE)
 
 
 class Fault(Exception):
-    """What went wrong."""
+    """An error of an engine or of PolyGlot."""
 
 
 def polyglot():
@@ -60,13 +61,13 @@ def start(folder, side, command):
     log = folder / f"{side}.log"
     configuration = folder / f"{side}.ini"
     configuration.write_text(CONFIGURATION.format(here=pathlib.Path.cwd(), command=shlex.join(command), log=log))
-    # It writes into its own folder, and starts the engine in ours.
+    # PolyGlot writes into its own folder, and starts the engine in the current one.
     adapter = [polyglot(), str(configuration)]
     return chess.engine.SimpleEngine.popen_xboard(adapter, timeout=START_S, cwd=folder), log
 
 
 def play(engines, base, increment, moves):
-    """Plays, both sides pondering. Returns the board and the least time left."""
+    """Plays a game in which both sides ponder. Returns the board and the least time left."""
     board, clock, least = chess.Board(), [base, base], base
     while board.fullmove_number <= moves and not board.is_game_over():
         side = 0 if board.turn else 1
@@ -80,16 +81,17 @@ def play(engines, base, increment, moves):
         if clock[side] < 0:
             raise Fault(f"{chess.COLOR_NAMES[board.turn]} lost on time, {-clock[side]:.3f} s too many")
         clock[side] += increment
-        # python-chess has refused an illegal move already.
+        # An illegal move would have made python-chess raise an error.
         board.push(move)
     return board, least
 
 
 def judge(log):
-    """Counts what passed between PolyGlot and the engine. Raises Fault for what should not have."""
+    """Counts the messages between PolyGlot and the engine. Raises Fault for wrong ones."""
     text = log.read_text(errors="replace")
     counts = dict.fromkeys(["go", "go ponder", "ponderhit", "stop", "bestmove"], 0)
-    # For each search without an answer, whether it must not give one yet. PolyGlot stops a search and goes on at once.
+    # For each search without an answer, whether an answer would be too early. PolyGlot stops a search and starts the
+    # next one at once.
     open_searches = []
     for line in text.splitlines():
         if sent := SENT.search(line):
@@ -137,7 +139,7 @@ def main():
     parser.add_argument("--clock", type=clock, default=(5.0, 0.0), metavar="BASE+INC", help="seconds (default: 5+0)")
     parser.add_argument("--moves", type=int, default=10, help="moves of each side (default: 10)")
     parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
-    # That XBoard's protocol has no feature to end by a signal is no news.
+    # The warning that XBoard's protocol can't end a game by a signal is of no interest.
     logging.getLogger("chess.engine").setLevel(logging.ERROR)
     try:
         run(parser.parse_args())

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures the search alone, in moves: what a playout costs against what a move of perft costs in the same minute.
+"""Measures the search alone: the cost of a playout relative to that of a move of perft at about the same time.
 
     ci/speed.py --rounds 15 -- target/release/oncilla --hash=200
 
 Each round runs the search with an evaluator that costs nothing, the same with two threads, and the search with random
-answers and planes encoded, three searches in each process, of which the median counts; before, between and behind them
-stands the yardstick (perft 5 from the start position, every leaf made; the median of five). A search is compared with the
-yardsticks beside it. Of each ratio within a round it prints the median and the quartiles: the speed of a shared machine
-changes from round to round. The yardstick is P moves a second, and Lc0's search alone does some P/400 nodes a second.
+answers and encoded planes. Each process searches three times, and the median counts. Before, between and after them
+perft is measured (perft 5 from the start position, playing every move to the leaves; the median of five), and a search
+is compared with the measurements next to it. For each ratio within a round it prints the median and the quartiles,
+because the speed of a shared machine changes from round to round. If perft plays P moves a second, Lc0's search alone
+has about P/400 nodes a second.
 """
 
 import argparse
@@ -20,13 +21,13 @@ POSITION = ["--fen", "startpos"]
 
 
 def rate(command):
-    """The last number before `nps` or `moves/s` that the command prints."""
+    """Runs the command and returns the last number before `nps` or `moves/s` in its output."""
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return int(re.findall(r"(\d+) (?:nps|moves/s)", printed)[-1])
 
 
 def moves(perft):
-    """The yardstick. One run of it takes a fraction of a second, too little for a number."""
+    """The speed of perft. One run takes only a fraction of a second, so it is the median of five."""
     return statistics.median(rate([perft]) for _ in range(5))
 
 

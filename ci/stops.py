@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures how long a UCI engine takes from `stop` to `bestmove`, with other programs on its cores if asked.
+"""Measures the time of a UCI engine from `stop` to `bestmove`, optionally with other programs on the same cores.
 
     ci/stops.py [--stops 300] [--load 4] [--full 900] [--option Hash=64] -- target/release/oncilla --backend=random
 
-Searches of the start position with `go infinite` are stopped after a random while; the tree stays from one to the next,
-so that it is full before long. Prints median, 99th percentile and worst, and how full the tree was. Exit status 1 if one
-of them took longer than `--limit` milliseconds (0: no limit), if the tree was never as full as `--full` (`hashfull`, per mille), if an
-answer never came, or if the engine did not end well.
+Searches of the start position with `go infinite` are stopped after a random time. The tree is kept from one search to
+the next, so that it is soon full. Prints the median, 99th percentile and worst time, and how full the tree was. The
+exit status is 1 if a time is above `--limit` milliseconds (0: no limit), if the tree was never as full as `--full`
+(`hashfull`, per mille), if an answer is missing, or if the engine exits with an error.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def busy():
 
 
 def measure(engine, stops, rng):
-    """Milliseconds from each `stop` to its `bestmove`, and the largest hashfull."""
+    """Returns the milliseconds from each `stop` to its `bestmove`, and the largest hashfull."""
     took, fullest = [], 0
     for _ in range(stops):
         engine.say("go infinite")

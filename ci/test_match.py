@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of match.py: a match goes on with the same programs and networks only."""
+"""Tests of match.py: a match can only be continued with the same programs and networks."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 
 MATCH = Path(__file__).resolve().parent / "match.py"
 
-# Plays the first legal move.
+# An engine that plays the first legal move.
 ENGINE = """#!/usr/bin/env python3
 import chess
 board = chess.Board()
@@ -39,7 +39,7 @@ class Match(unittest.TestCase):
         (self.folder / "book.epd").write_text("\n".join(book))
 
     def play(self, games, *more, network="--weights={}"):
-        """What is printed, or the reason why nothing is played."""
+        """Returns the output, or the reason for a refusal."""
         command = f"{self.engine} {network.format(self.network)}"
         arguments = ["--first", command, "--second", str(self.engine), "--nodes", "1", "--plies", "4", "--book", str(self.folder / "book.epd")]
         command = [sys.executable, str(MATCH), *arguments, "--out", str(self.out), "--games", str(games), *more]

@@ -1,4 +1,4 @@
-"""A UCI engine in a process of its own, as the scripts here talk to it."""
+"""Runs a UCI engine as a child process, for the scripts here."""
 
 import os
 import select
@@ -6,7 +6,8 @@ import subprocess
 import sys
 import time
 
-# How long an answer may take, unless the caller says otherwise, and the end after `quit`: one that never comes is what is looked for.
+# The time for an answer, unless the caller sets another one, and for the end after `quit`. The scripts look for engines
+# that never answer.
 ANSWER_S = 120.0
 END_S = 10.0
 
@@ -17,7 +18,7 @@ class Engine:
         self.said = b""
 
     def fail(self, why):
-        """Ends the script, and the engine with it."""
+        """Ends the engine and the script with an error."""
         self.process.kill()
         sys.exit(f"{os.path.basename(sys.argv[0])}: {why}")
 
@@ -28,7 +29,7 @@ class Engine:
             self.fail(f"the engine ended before {line}")
 
     def line(self, word, deadline):
-        """The next line, while `word` is waited for."""
+        """Returns the next line; `word` is the answer that is awaited, for the error message."""
         while b"\n" not in self.said:
             ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
@@ -41,14 +42,14 @@ class Engine:
         return line.decode() + "\n"
 
     def lines_until(self, word, seconds=ANSWER_S):
-        """The lines before the one that begins with this word."""
+        """Returns the lines before the one that begins with `word`."""
         lines, deadline = [], time.monotonic() + seconds
         while not (line := self.line(word, deadline)).startswith(word):
             lines.append(line)
         return lines
 
     def quit(self):
-        """Says so, and waits for the engine to end well."""
+        """Sends `quit` and checks that the engine exits without an error."""
         self.say("quit")
         try:
             status = self.process.wait(END_S)

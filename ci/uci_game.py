@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Plays games between two copies of a UCI engine, with python-chess between them, and judges what they say.
+"""Plays games between two copies of a UCI engine with python-chess, and checks everything that the engines write.
 
     ci/uci_game.py --clock 1+0.1 --moves 40 -- target/release/oncilla --backend=host
     ci/uci_game.py --nodes 100 --moves 40 --backend opencl -- target/release/oncilla
 
-Exit status 1 if an engine makes an illegal move, loses on time, does not answer, ends badly or writes a line that is not
-UCI, or if the host does the work of the backend that was named; 2 if the arguments are wrong. A game that ends early is followed by another until both sides have played the moves.
+The exit status is 1 if an engine makes an illegal move, loses on time, does not answer, exits with an error or writes a
+line that is not UCI, or if the host does the work of the backend that was named; 2 if the arguments are wrong. If a
+game ends early, another one follows until both sides have played the number of moves.
 """
 
 import argparse
@@ -22,14 +23,15 @@ try:
 except ImportError:
     sys.exit("uci_game.py: the Python module chess is missing: ci/install, or pip install chess")
 
-# How long an engine may take to start (a first kernel build on a slow driver), and to answer when nothing limits it.
+# The time that an engine has to start, including the first kernel build on a slow driver, and to answer without a
+# clock.
 START_S = 120.0
 ANSWER_S = 60.0
-# Random plies before the engines take over, so that games differ.
+# Random plies at the beginning of each game, so that games differ.
 OPENING_PLIES = 4
-# What the info lines of every search must have told.
+# Fields that the info lines of every search must contain.
 INFO_EXPECTED = ["depth", "time", "nodes", "nps", "score", "pv"]
-# An engine that talks nonsense does so at length.
+# The most faults that are printed: a broken engine has many.
 FAULTS_SHOWN = 10
 
 INTEGER = r"-?\d+"
@@ -56,16 +58,16 @@ LINES = {
 LINES = {kind: re.compile(pattern) for kind, pattern in LINES.items()}
 
 
-# What Oncilla says when the host does a device's work.
+# Oncilla's messages if the host does the work of a device.
 STANDS_IN = re.compile(r"info string .*the host (?:evaluates|takes over|runs the network)")
 
 
 class Fault(Exception):
-    """What an engine did wrong."""
+    """An error of an engine."""
 
 
 class Transcript(logging.Handler):
-    """Reads python-chess's log: every line to and from an engine, and whatever the library itself finds strange."""
+    """Reads python-chess's log: every line to and from an engine, and the library's own warnings."""
 
     SENT, SAID, STDERR = "%s: << %s", "%s: >> %s", "%s: stderr >> %s"
 
@@ -82,7 +84,7 @@ class Transcript(logging.Handler):
         elif record.msg == self.SAID:
             self.said(record.args[1])
         elif record.msg == self.STDERR:
-            # What a person reads; not part of the protocol.
+            # Messages for a person, which are not part of the protocol.
             self.counts["stderr"] += 1
             print(f"stderr: {record.args[1]}", file=sys.stderr)
         elif record.levelno >= logging.WARNING:
@@ -112,7 +114,7 @@ class Transcript(logging.Handler):
 
 
 class Clock:
-    """The clocks of both sides, in seconds; or none, for games by nodes."""
+    """The clocks of both sides, in seconds."""
 
     def __init__(self, base, increment):
         self.left = {chess.WHITE: base, chess.BLACK: base}
@@ -136,7 +138,7 @@ class Clock:
 
 
 def opening(rng):
-    """A board some random legal moves into a game that is not over."""
+    """Returns a board after some random legal moves; the game is not over."""
     while True:
         board = chess.Board()
         for _ in range(OPENING_PLIES):
@@ -146,7 +148,7 @@ def opening(rng):
 
 
 async def think(engine, board, limit, game, transcript):
-    """The engine's move, and the seconds from `go` to `bestmove` as seen from here."""
+    """Returns the engine's move, and the measured seconds from `go` to `bestmove`."""
     try:
         result = await asyncio.wait_for(engine.play(board, limit, game=game, info=chess.engine.INFO_ALL), ANSWER_S)
     except asyncio.TimeoutError:
@@ -163,7 +165,7 @@ async def think(engine, board, limit, game, transcript):
 
 
 async def play_games(engines, arguments, rng, transcript):
-    """Plays until the plies are used up. Returns what can be said about the games."""
+    """Plays until the plies are used up. Returns the number of games, the slowest move and the least time left."""
     plies, games, slowest, least = 2 * arguments.moves, 0, 0.0, None
     while plies > 0:
         games += 1
@@ -175,7 +177,7 @@ async def play_games(engines, arguments, rng, transcript):
             slowest = max(slowest, seconds)
             if clock:
                 clock.used(board.turn, seconds)
-            # python-chess has refused an illegal move already. This is our own word for it.
+            # python-chess would have raised an error for an illegal move; this check does not depend on it.
             if move not in board.legal_moves:
                 raise Fault(f"illegal move {move} in {board.fen()}")
             board.push(move)
@@ -204,7 +206,7 @@ async def quit_(engine):
 
 async def match(arguments, transcript):
     engines = {side: await start(arguments.command) for side in chess.COLORS}
-    # The network is loaded and the kernels are built before any clock runs.
+    # Load the network and build the kernels before any clock runs.
     for engine in engines.values():
         await asyncio.wait_for(engine.ping(), START_S)
     result = await play_games(engines, arguments, random.Random(arguments.seed), transcript)

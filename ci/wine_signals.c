@@ -1,7 +1,8 @@
-/* Loaded before all else into the programs that Wine runs (ci/wine). PoCL's compiler takes signals by which Wine ends threads and makes
- * Windows' exceptions, each for one delivery only, after which the system's own action stands until the handler has put Wine's back.
- * Where several threads are left when a program ends, the second of them then ends the whole program by SIGQUIT, whatever its own exit
- * status was. On Windows no compiler can do so, so here such handlers are passed over. */
+/* Preloaded into the programs that Wine runs (ci/wine). PoCL's compiler replaces the handlers of signals by which Wine
+ * ends threads and raises Windows' exceptions. Its handlers are for one delivery only (SA_RESETHAND): after that the
+ * system's default action applies until the handler has restored Wine's. If several threads are left when a program
+ * ends, the second of them then ends the whole program by SIGQUIT, whatever its own exit status was. A compiler for
+ * Windows can't do that, so such handlers are ignored here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

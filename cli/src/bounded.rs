@@ -1,16 +1,17 @@
-//! Files that are read whole: options, hints, times of games.
+//! Reads files as a whole: options, hints, times of games.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The most bytes that are read: more than any of them needs, and less than a file without an end would take.
+/// The most bytes of a file: more than any of these files needs, and a limit for files without an end, like
+/// `/dev/zero`.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// The bytes of a file.
+/// Reads a file.
 ///
 /// # Errors
-/// It can't be read, or there are more than [`MOST_BYTES`].
+/// It can't be read, or has more than [`MOST_BYTES`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;

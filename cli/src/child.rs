@@ -1,15 +1,15 @@
-//! Processes that are started because a driver in them may crash or never come back.
+//! Waits for child processes, which are started because a driver in them may crash or hang.
 
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How often somebody looks whether it is done.
+/// The interval at which a process is polled.
 const LOOK: Duration = Duration::from_millis(2);
-/// How long a process that was killed may take to end. One that waits for a GPU that hangs does not end at all.
+/// The time that a killed process has to end. One that waits for a GPU that hangs does not end at all.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// Waits until a process has ended, for at most `limit`: then it is killed, and the answer is `None`.
+/// Waits until a process has ended, for at most `limit`. After that it is killed, and the result is `None`.
 ///
 /// # Errors
 /// If the system doesn't report the child's status.
@@ -17,14 +17,14 @@ pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>
     wait_unless(child, limit, || false)
 }
 
-/// Like [`wait`], but no longer than until `is_done` returns true.
+/// Like [`wait`], but also kills the process as soon as `is_done` returns true.
 ///
 /// # Errors
 /// Like [`wait`].
 pub fn wait_unless(child: &mut Child, limit: Duration, is_done: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     let ended = look(child, limit, is_done)?;
     if ended.is_none() {
-        // It may end by itself just now.
+        // An error means that it has just ended by itself.
         let _ = child.kill();
         look(child, GRACE, || false)?;
     }

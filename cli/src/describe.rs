@@ -1,4 +1,4 @@
-//! `oncilla describenet` and `oncilla devices`.
+//! The commands `oncilla describenet` and `oncilla devices`.
 
 mod katago;
 
@@ -7,7 +7,7 @@ use crate::uci::console::{Console, aside};
 use oncilla_nets::{Fault, HeadChoice};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 
-/// Prints what a network file contains.
+/// Prints a summary of a network file.
 ///
 /// # Errors
 /// In one line: the file can't be read, or its content can't be used.
@@ -56,16 +56,16 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
 }
 
 fn say(console: &Console, rows: &[(&str, String)]) {
-    // A text in a file may contain anything: it must not break the line.
+    // A text from a file may contain anything, so line ends are escaped.
     let line = |(label, value): &(&str, String)| format!("{label:>26}: {}", value.escape_debug());
     console.say_all(&rows.iter().map(line).collect::<Vec<_>>());
 }
 
-/// Lists the OpenCL devices, in the order of their numbers, and says which would be used and why; `trusting`: without a
-/// look at the drivers from another process.
+/// Lists the OpenCL devices in the order of their numbers, and prints which would be used and why. Unless `trusting`,
+/// another process tries the drivers first.
 ///
 /// # Errors
-/// In one line: no OpenCL here, no device, or a driver that must not be asked.
+/// In one line: no OpenCL here, no device, or a driver that must not be loaded.
 pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) -> Result<(), String> {
     match trusting {
         true => drivers::end_with_input_if_asked(),
@@ -90,7 +90,7 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
         match device::choose(&choice) {
             Ok(chosen) => {
                 let name = format!("{} {}", chosen.index, chosen.name);
-                // Named twice it is used once.
+                // A device that is named twice is used once.
                 if !used.contains(&name) {
                     used.push(name);
                     kinds.push(chosen.kind);
@@ -102,13 +102,13 @@ pub fn devices(console: &Console, settings: &EvaluatorSettings, trusting: bool) 
     if used.is_empty() {
         return Err(faults.join("; "));
     }
-    // With the message that a player gets, too, if one of several devices can't be used.
+    // In a game, too, this is the message if one of several devices can't be used.
     faults.iter().for_each(|fault| aside(&format!("{fault}; the other devices run the network")));
     console.say(&format!("used: {}, {}", used.join(" and "), why(settings, &kinds)));
     Ok(())
 }
 
-/// What has determined the choice.
+/// The reason for the choice of the devices.
 fn why(settings: &EvaluatorSettings, kinds: &[Kind]) -> String {
     match (&settings.devices[..], device::named_by_environment(), kinds) {
         ([name], ..) if name.parse::<usize>().is_ok() => format!("because the options name device {name}"),

@@ -1,11 +1,11 @@
-//! `oncilla eval`: what the network says of positions, as JSON lines.
+//! `oncilla eval`: evaluates positions with the network alone. It reads and writes JSON lines.
 //!
-//! A line in: `{"fen": "…", "moves": ["e2e4", …], "id": "…"}`; each may be left out. A line out, in the same order:
-//! `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`: q = W − L and d from the side to move's view, m in plies and e
-//! the squared error that the network expects of q (each left out if it has no head for that), the policy a softmax
-//! over the legal moves at temperature 1. Castling is written as the king's own two squares, or as king takes rook if
-//! `"chess960": true` came in. What is wrong with a line comes out as `{"error": "…"}` in its place. An `id` may be any
-//! value, and comes back with either.
+//! A line of input is `{"fen": "…", "moves": ["e2e4", …], "id": "…"}`; each field may be missing. For each there is a
+//! line of output, in the same order: `{"q", "d", "m", "e", "policy": {"e2e4": 0.66, …}}`. q = W − L and d are those of
+//! the side to move, m is in plies, and e is the squared error of q that the network expects (m and e are missing if
+//! the network has no head for them). The policy is a softmax over the legal moves at temperature 1. Castling is
+//! written as the king's own two squares, or as king takes rook if the input has `"chess960": true`. A line with an
+//! error is answered with `{"error": "…"}`. An `id` may be any JSON value, and is part of the answer in both cases.
 
 mod go;
 
@@ -55,7 +55,7 @@ struct Refusal {
     error: String,
 }
 
-/// A line of output: what was asked for under that name, or what is wrong with it.
+/// A line of output: an answer or an error, with the id of the input.
 #[derive(Serialize)]
 struct Named<T> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,16 +64,16 @@ struct Named<T> {
     said: T,
 }
 
-/// A line of input, understood or not.
+/// A line of input as a position, or the error in it.
 type Understood<P> = Result<P, String>;
 
-/// And the name that it bears.
+/// A line of input with its id.
 struct Read<P> {
     id: Option<Value>,
     line: Understood<P>,
 }
 
-/// A position of chess, and whether it is written as in Chess960.
+/// A chess position, and whether castling is written as in Chess960.
 type Position = (Box<History>, bool);
 
 /// Answers every line of `input`.
@@ -123,7 +123,7 @@ fn say(id: Option<Value>, said: impl Serialize) -> Result<String, String> {
     serde_json::to_string(&Named { id, said }).map_err(|error| error.to_string())
 }
 
-/// The lines that are there, at most `most`; waits for the first. Empty at the end of the input.
+/// Reads the lines that are available, at most `most`, and waits for the first one. Empty at the end of the input.
 fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str) -> Understood<P>) -> Vec<Read<P>> {
     let mut read = Vec::new();
     while read.len() < most {
@@ -138,7 +138,7 @@ fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str)
     read
 }
 
-/// The id of a line, whether the rest of the line is right or not.
+/// The id of a line, even if the rest of the line is wrong.
 fn id_in(line: &str) -> Option<Value> {
     #[derive(Deserialize)]
     struct Id {

@@ -1,6 +1,6 @@
-//! The program as a library: `main.rs` only reads the arguments.
+//! The engine as a library; `main.rs` only reads the arguments.
 
-// One module calls Windows.
+// Only one module calls functions of Windows and needs `unsafe`.
 #![cfg_attr(not(windows), forbid(unsafe_code))]
 #![cfg_attr(windows, deny(unsafe_code))]
 

@@ -1,10 +1,10 @@
-//! Lines from outside, of bounded length: bytes that may be anything.
+//! Reads lines of bounded length from bytes that may be anything.
 
 use std::io::{self, BufRead, Read};
 
 use crate::uci::console::aside;
 
-/// What some editors put in front of a text in UTF-8. Where texts were joined it may stand before any line.
+/// Some editors put this in front of UTF-8 text. If files were joined, it may be at the beginning of any line.
 pub const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The text without a byte-order mark at its beginning.
@@ -14,16 +14,17 @@ pub fn without_mark(text: &str) -> &str {
 
 /// A line that is too long.
 pub struct TooLong {
-    /// The line's first bytes, from which its reader may find out whose it was.
+    /// The line's first bytes, which may contain the id of a request.
     pub beginning: Vec<u8>,
-    /// The line's length in bytes, with its end.
+    /// The line's length in bytes, with its line end.
     pub length: usize,
 }
 
-/// So much is kept of a line that is too long.
+/// Bytes that are kept of a line that is too long.
 const BEGINNING: usize = 4096;
 
-/// The next line of at most `longest` bytes, with its end; `None` at the end of the input. A last line needs no end.
+/// The next line of at most `longest` bytes, with its line end; `None` at the end of the input. The last line may lack
+/// a line end.
 ///
 /// # Errors
 /// The errors of the input.
@@ -42,7 +43,7 @@ pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Resul
     Ok(Some(Ok(bytes)))
 }
 
-/// What was read. An error ends the input like its end, and a line for a person says that it was one.
+/// Returns what was read. An error ends the input, after a message on standard error.
 pub fn unless_failed<T>(read: io::Result<Option<T>>) -> Option<T> {
     read.unwrap_or_else(|error| {
         aside(&format!("oncilla: standard input: {error}"));

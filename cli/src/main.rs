@@ -1,5 +1,5 @@
-//! Reads the arguments and starts a command. The options that every command knows are in `oncilla::options`; argh reads
-//! the command's name and its own few switches.
+//! Reads the arguments and starts a command. The options that all commands share are in `oncilla::options`; argh reads
+//! the command's name and the switches of its own.
 
 use std::io::{IsTerminal, stdin};
 use std::path::PathBuf;
@@ -281,7 +281,7 @@ impl Time {
     }
 }
 
-/// Reads `19`, or `13x9`: columns and rows.
+/// Reads the size of a board: `19`, or `13x9` (columns and rows).
 fn board(text: &str) -> Result<Size, String> {
     let (x, y) = text.split_once('x').unwrap_or((text, text));
     let side = |text: &str| text.trim().parse().ok();
@@ -289,7 +289,7 @@ fn board(text: &str) -> Result<Size, String> {
     size.ok_or_else(|| format!("expected columns and rows from 2 to 19, as in 19 or 13x9, got {text:?}"))
 }
 
-/// Reads a number of positions of the bench.
+/// Reads a number of positions of `bench`.
 fn positions(text: &str) -> Result<usize, String> {
     up_to(bench::POSITIONS.len(), "positions", text)
 }
@@ -304,9 +304,9 @@ fn up_to(most: usize, things: &str, text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected 1 to {most} {things}, got {text:?}"))
 }
 
-/// Wrong usage, or a failure. 0 is done.
+/// Exit status for wrong usage or a failure. Success is 0.
 const FAILED: u8 = 2;
-/// A command that checks something says no.
+/// Exit status if a command that checks something has found an error.
 const REFUTED: u8 = 1;
 
 fn main() -> ExitCode {
@@ -320,7 +320,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// For a person who starts the program without a command: a GUI needs no such line.
+/// Printed only on a terminal: a GUI doesn't need it.
 const HELLO: &str = "oncilla: a chess engine that speaks UCI; try \"go nodes 1000\", end with \"quit\"; oncilla --help says what else there is";
 
 fn start() -> Result<ExitCode, String> {
@@ -357,7 +357,7 @@ fn start() -> Result<ExitCode, String> {
     if command_line.command.is_none() && stdin().is_terminal() {
         aside(HELLO);
     }
-    // Without a path there is no second process, and drivers are trusted.
+    // If the path of this program is unknown, no other process can be started, and drivers are trusted.
     std::env::current_exe().into_iter().for_each(engine::drivers::scout_with);
     run(command_line.command.unwrap_or(Command::Uci(Uci {})), args.typed, meaning, console)
 }
@@ -397,7 +397,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         }
         Command::Devices(Devices { here, open: None, .. }) => describe::devices(&console, &settings.evaluator, here)?,
         Command::Tune(Tune { limit, again, board, candidate }) => {
-            tune::run(&console, &settings.evaluator, &tune::Ask { limit, again, board, candidate })?;
+            tune::run(&console, &settings.evaluator, &tune::Arguments { limit, again, board, candidate })?;
         }
         Command::SelfTest(SelfTest { board, json }) => {
             let ok = selftest::print(&console, &settings.evaluator, board, json)?;
@@ -408,7 +408,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Help, version, and the texts that the project's own files are made of.
+/// Answers `--help`, `--version` and `--generate` (texts for the project's own files).
 fn about_the_program(rest: &[String], meaning: &Meaning) -> Result<Option<String>, String> {
     let words: Vec<&str> = rest.iter().map(String::as_str).collect();
     Ok(Some(match words[..] {
@@ -423,7 +423,7 @@ fn about_the_program(rest: &[String], meaning: &Meaning) -> Result<Option<String
 }
 
 fn help(all: bool) -> String {
-    // argh knows the commands, the table the options.
+    // argh knows the commands, and the table the options.
     let commands = match CommandLine::from_args(&["oncilla"], &["--help"]) {
         Ok(_) => String::new(),
         Err(exit) => exit.output,
@@ -431,7 +431,8 @@ fn help(all: bool) -> String {
     format!("{}\n{}{}", commands.trim_end(), generate::help(), print::help(all))
 }
 
-/// Of the names in configuration files: those of KataGo's search mean something where its network is.
+/// Prints the names in configuration files that have no effect. The parameters of KataGo's search have one if the
+/// network is one for Go.
 fn say_what_is_not_used(Args { unused, typed, .. }: &Args, meaning: &Meaning, is_the_commands: impl Fn(&str) -> bool) {
     if unused.iter().all(|(_, names)| names.is_empty()) {
         return;
@@ -446,13 +447,14 @@ fn say_what_is_not_used(Args { unused, typed, .. }: &Args, meaning: &Meaning, is
     }
 }
 
-/// Of what configuration files ask for.
+/// Prints which settings of configuration files are limited to less than they ask for.
 fn say_what_is_less(typed: &Typed) {
     let reduced = typed.of_katago().iter().filter_map(|(name, value)| oncilla::options::katago::reduced(name, value));
     reduced.for_each(|line| aside(&format!("oncilla: {line}")));
 }
 
-/// A GUI may leave a field empty; where a script does, its variable is.
+/// Refuses an empty `--weights`: in a script it usually is an unset variable. UCI accepts one, because a GUI may leave
+/// the field empty.
 fn expect_weights(typed: &Typed) -> Result<(), String> {
     let given = table::by_flag("weights").filter(|opt| typed.has(opt)).and_then(|opt| typed.value(opt));
     match given {

@@ -1,15 +1,16 @@
-//! How far long work has come, in one line that is written over: on a terminal, and nothing anywhere else.
+//! Shows the progress of long work, in one line of a terminal that is overwritten. Without a terminal nothing is
+//! written.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often the line changes at most: nobody reads faster.
+/// The shortest time between two changes of the line: more frequent ones can't be read.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// A line on standard error that comes and goes.
+/// A temporary line on standard error.
 pub struct Progress {
-    /// When something was shown, and how much of it is still there; `None` where nobody looks on.
+    /// The state of the line; `None` if standard error is not a terminal.
     shown: Option<Mutex<Shown>>,
 }
 
@@ -21,12 +22,12 @@ struct Shown {
 }
 
 impl Progress {
-    /// On standard error, if that is a terminal.
+    /// Shows progress on standard error if that is a terminal.
     pub fn on_stderr() -> Self {
         Self { shown: io::stderr().is_terminal().then(Mutex::default) }
     }
 
-    /// Writes the text over the one before. Texts that come too fast are left out.
+    /// Overwrites the line with `text`, unless the last change was too short a time ago.
     pub fn show(&self, text: &str) {
         let Some(mut shown) = self.shown() else { return };
         if shown.last.is_some_and(|last| last.elapsed() < OFTEN) {
@@ -36,7 +37,7 @@ impl Progress {
         *shown = Shown { last: Some(Instant::now()), length: text.chars().count() };
     }
 
-    /// Takes the line away, so that something else can be written; the next text comes at once.
+    /// Removes the line, so that something else can be written. The next text is shown at once.
     pub fn clear(&self) {
         let Some(mut shown) = self.shown() else { return };
         let length = std::mem::take(&mut *shown).length;
@@ -46,7 +47,7 @@ impl Progress {
     }
 
     fn shown(&self) -> Option<std::sync::MutexGuard<'_, Shown>> {
-        // A thread that panicked here has at worst left half a line.
+        // A thread that panicked here has at worst left an incomplete line.
         Some(self.shown.as_ref()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
@@ -57,14 +58,14 @@ impl Drop for Progress {
     }
 }
 
-/// The text over one of `length` characters, of which nothing is left: they are replaced by blanks, because a console
-/// of Windows shows those as a terminal does.
+/// `text` over a line of `length` characters. The rest of that line is overwritten with blanks, which a Windows console
+/// handles like any terminal.
 fn over(length: usize, text: &str) -> String {
     let blanks = length.saturating_sub(text.chars().count());
     format!("\r{text}{:blanks$}", "")
 }
 
-/// A terminal that has gone away is no failure of the work.
+/// Errors are ignored: a closed terminal must not end the work.
 fn write(text: &str) {
     let mut stderr = io::stderr();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());

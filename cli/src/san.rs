@@ -1,13 +1,13 @@
-//! Moves in algebraic notation.
+//! Reads and writes moves in algebraic notation.
 
 use oncilla_chess::cozy_chess::Piece;
 use oncilla_chess::cozy_chess::util::{display_san_move, parse_san_move};
 use oncilla_chess::{Board, Move, notation};
 
-/// Longest text that may be a move, in bytes: `Ng1-f3` with a long list of marks.
+/// Length of the longest text that may be a move, in bytes: `Ng1-f3` with many annotation marks.
 const LONGEST: usize = 16;
 
-/// Whether a text has the form of a move in algebraic notation, whatever the position.
+/// Whether a text has the form of a move in algebraic notation in some position.
 pub fn has_form(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
@@ -28,10 +28,11 @@ pub fn has_form(text: &str) -> bool {
     }
 }
 
-/// Signs behind a move, of what it does and what somebody thinks of it. Those that begin with others come first.
+/// Marks after a move: check, mate, and annotations of the move or the position. A mark comes before the marks that it
+/// ends with.
 const MARKS: [&str; 12] = ["+-", "-+", "+=", "=+", "+", "#", "!", "?", "=", "±", "∓", "∞"];
 
-/// What says nothing of which move it is.
+/// Removes the marks after a move, which do not identify it.
 fn without_marks(mut text: &str) -> &str {
     while let Some(rest) = MARKS.iter().find_map(|mark| text.strip_suffix(mark)) {
         text = rest;
@@ -39,7 +40,7 @@ fn without_marks(mut text: &str) -> &str {
     text.strip_suffix("e.p.").unwrap_or(text).trim_end()
 }
 
-/// Castling with letters, if it is that.
+/// Castling in the notation of the library, if the text is castling.
 fn castles(text: &str) -> Option<&'static str> {
     match text {
         "O-O" | "0-0" => Some("O-O"),
@@ -48,8 +49,8 @@ fn castles(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads a legal move, as people and programs write it: `Nf3`, `Ngf3`, `Ng1-f3`, `exd6e.p.`, `e8Q`, `0-0`, or as in
-/// UCI.
+/// Reads a legal move as people and programs write it: `Nf3`, `Ngf3`, `Ng1-f3`, `exd6e.p.`, `e8Q`, `0-0`, or in UCI
+/// notation.
 pub fn read(board: &Board, text: &str) -> Option<Move> {
     let text = without_marks(text);
     if let Some(castles) = castles(text) {
@@ -60,7 +61,8 @@ pub fn read(board: &Board, text: &str) -> Option<Move> {
     found.or_else(|| notation::parse_move(board, &bare.to_ascii_lowercase()).ok())
 }
 
-/// What was expected in the place of a text that is no legal move: those that it could mean, if it is ambiguous.
+/// The text of an error about a move that is not legal: the moves that it may mean if it is ambiguous, or else "a legal
+/// move".
 pub fn expected(board: &Board, text: &str) -> String {
     let mut meant = Vec::new();
     board.generate_moves(|moves| {
@@ -73,7 +75,7 @@ pub fn expected(board: &Board, text: &str) -> String {
     }
 }
 
-/// Whether a text is a move's with less said of where it comes from.
+/// Whether a text may be a shortened form of the move.
 fn may_mean(board: &Board, text: &str, mv: Move) -> bool {
     let Some(piece) = board.piece_on(mv.from) else { return false };
     let letter = if piece == Piece::Pawn { String::new() } else { piece.to_string().to_ascii_uppercase() };
@@ -84,7 +86,7 @@ fn may_mean(board: &Board, text: &str, mv: Move) -> bool {
     left.ends_with(&mv.to.to_string()) && left.chars().all(|c| of_move.any(|other| other == c))
 }
 
-/// Writes a legal move.
+/// Writes a legal move in algebraic notation.
 pub fn write(board: &Board, mv: Move) -> String {
     display_san_move(board, mv).to_string()
 }

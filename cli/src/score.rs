@@ -1,19 +1,19 @@
-//! The score of an info line, in every unit that GUIs and scripts ask for.
+//! The score of an info line, in all units that GUIs and scripts expect.
 //!
-//! Sources: the names and formulas of Lc0's `ScoreType`; `centipawn` is the formula of Lc0's page "How does Lc0
-//! calculate the cp eval", which today's Lc0 no longer has; today's is `centipawn_2025`.
+//! Sources: names and formulas are those of Lc0's `ScoreType`. `centipawn` is the formula of Lc0's page "How does Lc0
+//! calculate the cp eval", which the current Lc0 no longer has; its current formula is `centipawn_2025`.
 
 use oncilla_core::evaluate::Value;
 use oncilla_core::formula::contempt::Logistic;
 
-/// Unit of the score.
+/// The unit of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ScoreType {
     /// `111.714640912·tan(1.5620688421·wl)`, rounded: 0.90 expected score is 3.36 pawns, a won game 128.
     Centipawn,
     /// `90·tan(1.5637541897·wl)`.
     Centipawn2025,
-    /// The same of Q, so that draws count as the draw score says.
+    /// `centipawn_2025` of Q instead of W − L, so that draws count by the draw score.
     CentipawnWithDrawScore,
     /// `295·wl / (1 − 0.976953126·wl¹⁴)`.
     Centipawn2019,
@@ -25,16 +25,16 @@ pub enum ScoreType {
     Q,
     /// (W − L)·10000.
     WMinusL,
-    /// 100·μ of the logistic distribution that the network's W, D and L stand for: 100 where W is a half.
+    /// 100·μ of the logistic distribution that corresponds to the network's W, D and L: 100 if W is 0.5.
     #[default]
     WdlMu,
 }
 
-/// From this `|W − L| + D` on, the distribution of a decided game has no meaningful μ any more.
+/// From this `|W − L| + D` on, the game is decided and μ has no meaning.
 const DECIDED: f64 = 0.996;
 
 impl ScoreType {
-    /// The names, for the table of options. The order is Lc0's.
+    /// The names in Lc0's order, for the table of options.
     pub const NAMES: &'static [&'static str] = &[
         "centipawn",
         "centipawn_2025",
@@ -47,7 +47,7 @@ impl ScoreType {
         "WDL_mu",
     ];
 
-    /// The type of that name.
+    /// The type with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "centipawn" => Self::Centipawn,
@@ -63,13 +63,14 @@ impl ScoreType {
         })
     }
 
-    /// Whether it is in hundredths of a pawn.
+    /// Whether the unit is a hundredth of a pawn.
     pub fn is_centipawns(self) -> bool {
         !matches!(self, Self::WinPercentage | Self::Q | Self::WMinusL)
     }
 
-    /// The score of a value from the side to move. `draw_score` is what a draw is worth to it. `has_wdl`: the network
-    /// tells draws from losses. Everything but [`ScoreType::Centipawn`] is cut off towards 0, as Lc0 does.
+    /// The score of a value for the side to move. `draw_score` is the value of a draw for that side. `has_wdl`: the
+    /// network distinguishes draws from losses. All types but [`ScoreType::Centipawn`] are truncated towards 0, as in
+    /// Lc0.
     pub fn score(self, value: Value, draw_score: f32, has_wdl: bool) -> i32 {
         let wl = f64::from(value.wl.clamp(-1.0, 1.0));
         let q = f64::from(value.q(draw_score).clamp(-1.0, 1.0));
@@ -91,8 +92,8 @@ fn centipawn_2025(wl: f64) -> f64 {
     90.0 * (1.5637541897 * wl).tan()
 }
 
-/// 100·μ, or a formula of W − L alone where μ is unknown, or would have the smaller of the two sizes in a position that
-/// is worth more than a pawn.
+/// 100·μ; or a formula of W − L alone if μ is unknown, or if |μ| is at least 1 (a pawn) and 100·|μ| is not larger than
+/// the result of that formula.
 fn wdl_mu(wl: f64, d: f64, has_wdl: bool) -> f64 {
     let by_wl = 45.0 * (1.56728071628 * wl).tan();
     let mu = mu(wl, d);
@@ -100,7 +101,7 @@ fn wdl_mu(wl: f64, d: f64, has_wdl: bool) -> f64 {
     if usable && (mu.abs() < 1.0 || by_wl.abs() < (100.0 * mu).abs()) { 100.0 * mu } else { by_wl }
 }
 
-/// Mean of the logistic distribution that W, D and L stand for; 0 if one of them is all but certain.
+/// Mean of the logistic distribution that corresponds to W, D and L; 0 if one of these is nearly certain.
 fn mu(wl: f64, d: f64) -> f64 {
     Logistic::of(wl, d).map_or(0.0, |logistic| logistic.mu)
 }
@@ -110,7 +111,7 @@ pub fn wdl_per_mille(value: Value) -> [i32; 3] {
     per_mille(f64::from(value.wl), f64::from(value.d))
 }
 
-/// The same of W − L and D.
+/// Like [`wdl_per_mille`], from W − L and D.
 pub fn per_mille(wl: f64, d: f64) -> [i32; 3] {
     let w = ((500.0 * (1.0 + wl - d)).round() as i32).max(0);
     let l = ((500.0 * (1.0 - wl - d)).round() as i32).max(0);
@@ -118,7 +119,7 @@ pub fn per_mille(wl: f64, d: f64) -> [i32; 3] {
     if d >= 0 {
         return [w, d, l];
     }
-    // Rounding has given out more than there is: both sides pay for it.
+    // After rounding, W and L add up to more than 1000: both are reduced.
     let w = (w + d / 2).clamp(0, 1000);
     [w, 0, 1000 - w]
 }
@@ -131,7 +132,7 @@ mod tests {
         Value { wl, d, m: 0.0 }
     }
 
-    /// The table of Lc0's page: expected score, pawns.
+    /// The table of Lc0's page: expected score and hundredths of a pawn.
     #[test]
     fn centipawn_is_the_published_table() {
         for (expected_score, cp) in [
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(wdl_per_mille(value(0.0, 0.0)), [500, 0, 500]);
         assert_eq!(wdl_per_mille(value(0.1234, 0.4)), [362, 400, 238]);
         assert_eq!(wdl_per_mille(value(1.0, 0.0)), [1000, 0, 0]);
-        // Values that don't add up, as a display transform can make them.
+        // W, D and L that do not add up to 1, as the transform for the displayed values can make them.
         assert_eq!(wdl_per_mille(value(0.001, -0.002)), [501, 0, 499]);
         for step in 0..=2000 {
             let wl = step as f32 / 1000.0 - 1.0;

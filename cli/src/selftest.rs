@@ -1,4 +1,4 @@
-//! `oncilla selftest`: every kernel and the whole network against the host, layer by layer.
+//! `oncilla selftest`: compares every kernel and the whole network with the host, layer by layer.
 
 use oncilla_opencl::device;
 use oncilla_opencl::graph::{Graph, Role};
@@ -16,29 +16,31 @@ use crate::options::backend::on_devices;
 use crate::progress::Progress;
 use crate::uci::console::{Console, aside};
 
-/// An opening, a middlegame and an endgame: more than one, so that the second one's places are checked too.
+/// The number of test positions: an opening, a middlegame and an endgame. More than one, so that the memory offsets of
+/// further positions are checked too.
 const CANARIES: usize = 3;
 
-/// The batch that plays on a GPU, in which they are repeated.
+/// The batch size of games on a GPU. The test positions are repeated to fill it.
 const BATCH: usize = 16;
 
-/// One line of the results. The JSON output is a list of these.
+/// A line of the results. The JSON output is a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The graph: `network`, or a part of the kit.
+    /// The name of the graph: `network`, or a part of the kit.
     pub graph: String,
-    /// The layer and its number, the output, or what int8 lost.
+    /// The number and name of the layer, the output, or the kind of the loss by int8.
     pub what: String,
-    /// Channels and squares that a layer makes; none for an output.
+    /// Channels and squares of the layer's output; `None` for an output of the network.
     pub shape: Option<[usize; 2]>,
-    /// The largest difference, as a share of the largest number where that is above one, or what int8 lost; `None`: not
-    /// finite.
+    /// The largest difference, relative to the largest number if that is above 1; or the loss by int8. `None` if it is
+    /// not finite.
     pub error: Option<f32>,
-    /// Whether that is within the bound.
+    /// Whether the error is within the bound.
     pub ok: bool,
 }
 
-/// Tests the device, with a network of Go on boards of this size, and prints; false if anything is over the bound.
+/// Tests the device and prints the results; returns false if an error is over the bound. `board` is the board size for
+/// a Go network.
 ///
 /// # Errors
 /// In one line: no network, no device, a backend that uses none, or a kernel that is not compiled.
@@ -80,7 +82,7 @@ fn run(settings: &EvaluatorSettings, board: Size, bound: f32) -> Result<(Vec<Row
     notes.iter().for_each(|note| aside(note));
     let input = subject.inputs(CANARIES);
     let graph = Arc::new(subject.graph);
-    // Without one there is nothing that could run instead.
+    // Checked here, because the test must not replace a missing device by the host.
     device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let progress = Progress::on_stderr();
     let mut rows = Vec::new();
@@ -106,12 +108,13 @@ fn test(
     progress: &Progress,
 ) -> Result<(Findings, String), String> {
     let test = |size| test_with(size, settings, graph, input, name, progress);
-    // First whatever the device makes of the kernels that it starts with: a comparison would leave out what is wrong.
+    // The kernels that the device starts with come first, without the self-check, which would replace wrong kernels by
+    // others.
     let tested = test((false, BATCH)).or_else(|why| {
         aside(&format!("{name}: {why}; what a game runs instead is tested"));
         test((true, BATCH))
     });
-    // A network may be small enough for a game where a part of the kit is not.
+    // A part of the kit may be too large for the device even if the network is not.
     tested.or_else(|why| {
         aside(&format!("{name}: {why}; {CANARIES} positions at a time are tested"));
         test((true, CANARIES))
@@ -153,7 +156,8 @@ fn to_rows(graph: &str, findings: &Findings, bound: f32) -> Vec<Row> {
         let shape = Some([found.shape.channels, found.shape.squares]);
         row(format!("{} {}", found.layer, found.name), shape, found.error)
     });
-    // In eight bits policy and value are held to what they lose as a whole, and have no bound for each number.
+    // With int8, policy and value are checked by the loss of the network as a whole, and their single numbers have no
+    // bound.
     let held = |role: Role| findings.loss.is_none() || !matches!(role, Role::Policy | Role::Wdl | Role::Value);
     let heads = findings.heads.iter().map(|head| Row {
         ok: if held(head.role) { head.error <= bound } else { head.error.is_finite() },
@@ -163,7 +167,7 @@ fn to_rows(graph: &str, findings: &Findings, bound: f32) -> Vec<Row> {
         let most = Loss::BOUND;
         [("int8 policy divergence", loss.policy, most.policy), ("int8 value difference", loss.value, most.value)]
     });
-    // Not "over the bound": a NaN is over every one.
+    // Written so that NaN is not ok.
     let lost = lost.map(|(what, lost, most)| Row { ok: lost <= most, ..row(what.to_string(), None, lost as f32) });
     layers.chain(heads).chain(lost).collect()
 }

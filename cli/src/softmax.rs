@@ -1,6 +1,6 @@
 //! Logits to probabilities.
 
-/// Probabilities of moves from their logits.
+/// The probabilities of moves, from their logits.
 pub fn softmax(logits: &[f32]) -> Vec<f64> {
     let largest = logits.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
     let powers: Vec<f64> = logits.iter().map(|&logit| (f64::from(logit) - largest).exp()).collect();

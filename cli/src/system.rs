@@ -1,5 +1,5 @@
-//! What the system is asked for beside the standard library. All of it is for Windows: anywhere else these functions do
-//! what needs no word, or nothing.
+//! Calls of the operating system that the standard library does not have. All of them are for Windows; on other systems
+//! these functions use the standard library or do nothing.
 
 #![cfg_attr(windows, allow(unsafe_code, reason = "the calls of the system are here, and nowhere else in the program"))]
 
@@ -9,24 +9,25 @@ use std::sync::OnceLock;
 
 use crate::utf16;
 
-/// Standard input, once [`put_stdin_aside`] has taken it.
+/// The original standard input, once [`put_stdin_aside`] has taken it.
 static INPUT: OnceLock<File> = OnceLock::new();
 
-/// Before anything reads standard input: takes it for [`input`] alone, and leaves an empty one to everybody else.
+/// Reserves standard input for [`input`], and gives all other code an empty one. To be called before anything reads
+/// standard input.
 ///
-/// On a pipe of Windows one call waits for the other, a question about it for a read. A DLL that is loaded may ask what
-/// standard input is, as the start of its C library does, with the lock in its hand that every other thread needs to
-/// start or to end: the library of OpenCL would be loaded when the GUI has said its next word. A console is no pipe,
-/// and stays as it is.
+/// On Windows, calls on the same pipe are executed one after the other, so that a query about the pipe waits for a
+/// pending read. A DLL may query standard input when it is loaded, as the start of its C runtime does, and it then
+/// holds the loader lock, which all threads need to start or end: the OpenCL library would be loaded only after the
+/// next command of the GUI. A console is not a pipe, and is left as it is.
 pub fn put_stdin_aside() {
     #[cfg(windows)]
     if let Some(input) = windows::taken_stdin() {
-        // Nobody else calls this; the first input would be the one that is read.
+        // This function is called once; if it were called again, the first input would stay.
         let _ = INPUT.set(input);
     }
 }
 
-/// What comes in on standard input: its bytes as they are.
+/// The bytes of standard input, unchanged.
 pub fn input() -> Box<dyn Read + Send> {
     match input_file() {
         Some(file) => Box::new(file),
@@ -34,18 +35,18 @@ pub fn input() -> Box<dyn Read + Send> {
     }
 }
 
-/// The text that comes in on standard input, in UTF-8 where that or UTF-16 comes.
+/// The text of standard input as UTF-8, even if it is UTF-16.
 pub fn input_text() -> impl BufRead + Send {
     BufReader::new(utf16::Text::new(input()))
 }
 
-/// Standard input where it was put aside.
+/// Standard input, if [`put_stdin_aside`] has taken it.
 pub fn input_file() -> Option<File> {
     INPUT.get()?.try_clone().ok()
 }
 
-/// Text that may be in UTF-8. What is not has become U+FFFD; on Windows it is read in the system's code page, in which
-/// GUIs that are older than Unicode send the names of files.
+/// Converts text that is usually UTF-8. If it is not, on Windows it is read in the system's code page, in which old
+/// GUIs without Unicode send file names; otherwise invalid bytes become U+FFFD.
 pub fn text_of(bytes: &[u8]) -> String {
     #[cfg(windows)]
     if std::str::from_utf8(bytes).is_err()
@@ -56,8 +57,8 @@ pub fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Lets a thread that waits wake up after one millisecond and not after sixteen, which is as fine as Windows counts
-/// where nobody asks for more: a search looks at its clock that often, and hands evaluations on.
+/// Sets the timer resolution of Windows to one millisecond instead of the default 16, so that a waiting thread wakes up
+/// in time: a search checks its clock and passes on evaluations at that interval.
 pub fn count_milliseconds() {
     #[cfg(windows)]
     {
@@ -66,21 +67,21 @@ pub fn count_milliseconds() {
     }
 }
 
-/// For a process that a driver may end: it ends at once. A window that says so would keep it until somebody has read
-/// that.
+/// For a process in which a driver may crash: it then ends at once, instead of showing an error window until a person
+/// closes it.
 pub fn end_without_a_window() {
     #[cfg(windows)]
     windows::end_without_a_window();
 }
 
-/// Bytes of memory that a process has.
+/// Resident memory of this process, in bytes.
 pub struct Resident {
     pub now: usize,
-    /// The most that there were.
+    /// The largest value so far.
     pub peak: usize,
 }
 
-/// What Windows says of this process; `None` anywhere else.
+/// The resident memory as Windows reports it; `None` on other systems.
 pub fn resident_bytes() -> Option<Resident> {
     #[cfg(windows)]
     return windows::resident_bytes();
@@ -88,14 +89,14 @@ pub fn resident_bytes() -> Option<Resident> {
     None
 }
 
-/// Cores that the program may use.
+/// The number of cores that the program may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Whether whoever read the output has gone away.
+/// Whether a write failed because the reader of the output is gone.
 pub fn is_gone(error: &io::Error) -> bool {
-    /// `ERROR_PIPE_NOT_CONNECTED`, which the standard library has no word for.
+    /// `ERROR_PIPE_NOT_CONNECTED`, which has no [`io::ErrorKind`].
     const NOT_CONNECTED: i32 = 233;
     error.kind() == io::ErrorKind::BrokenPipe || cfg!(windows) && error.raw_os_error() == Some(NOT_CONNECTED)
 }
@@ -116,7 +117,8 @@ mod windows {
     use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
     use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-    /// Standard input, which was replaced by an empty one; `None` if it is a console, or if there is none.
+    /// Replaces standard input by an empty one, and returns the original; `None` if it is a console, or if there is
+    /// none.
     pub fn taken_stdin() -> Option<File> {
         let stdin = io::stdin();
         let handle = stdin.as_handle();
@@ -125,25 +127,26 @@ mod windows {
         }
         let input = handle.try_clone_to_owned().ok()?;
         let nothing = File::open("NUL").ok()?.into_raw_handle();
-        // SAFETY: the handle is open and is never closed, as nothing owns it any more. Nobody reads the old one yet.
+        // SAFETY: the handle is open and is never closed, since no object owns it any more. No code reads the old one
+        // yet.
         let is_set = unsafe { SetStdHandle(STD_INPUT_HANDLE, nothing) } != 0;
         is_set.then(|| input.into())
     }
 
-    /// The standard library's `is_terminal` says yes to some pipes too, by their names.
+    /// The standard library's `is_terminal` is also true for some pipes, because of their names.
     fn is_console(handle: BorrowedHandle) -> bool {
         let mut mode = 0;
-        // SAFETY: the handle is open as long as it is borrowed, and the mode is written where there is room for it.
+        // SAFETY: the handle is open while it is borrowed, and `mode` is valid for the write.
         unsafe { GetConsoleMode(handle.as_raw_handle(), &mut mode) != 0 }
     }
 
-    /// The text in the system's code page; `None` where that takes no such bytes.
+    /// Decodes text in the system's code page; `None` if the bytes are not valid there.
     pub fn in_code_page(bytes: &[u8]) -> Option<String> {
         let len = i32::try_from(bytes.len()).ok()?;
-        // SAFETY: so many bytes are there to be read, and without room for the answer nothing is written.
+        // SAFETY: `bytes` has `len` bytes, and with a buffer of length 0 nothing is written.
         let needed = unsafe { MultiByteToWideChar(CP_ACP, 0, bytes.as_ptr(), len, null_mut(), 0) };
         let mut units = vec![0; usize::try_from(needed).ok()?];
-        // SAFETY: as above, and there is room for as many units as it is told.
+        // SAFETY: as above, and `units` has `needed` units.
         let written = unsafe { MultiByteToWideChar(CP_ACP, 0, bytes.as_ptr(), len, units.as_mut_ptr(), needed) };
         (written == needed && written > 0).then(|| String::from_utf16_lossy(&units))
     }
@@ -151,18 +154,19 @@ mod windows {
     pub fn resident_bytes() -> Option<super::Resident> {
         let mut counters = PROCESS_MEMORY_COUNTERS::default();
         let size = u32::try_from(size_of_val(&counters)).ok()?;
-        // SAFETY: the handle is this process's own, and there is room for as many bytes as it is told.
+        // SAFETY: the handle is this process's own, and the structure has the given size.
         let is_said = unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &mut counters, size) } != 0;
         is_said.then_some(super::Resident { now: counters.WorkingSetSize, peak: counters.PeakWorkingSetSize })
     }
 
     pub fn count_milliseconds() {
-        // SAFETY: it takes a number, and holds until the process ends. A system that refuses counts as before.
+        // SAFETY: the function has no pointers; its effect lasts until the process ends. If it fails, the resolution is
+        // unchanged.
         unsafe { timeBeginPeriod(1) };
     }
 
     pub fn end_without_a_window() {
-        // SAFETY: it takes flags of this process.
+        // SAFETY: the function only sets flags of this process.
         unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX | SEM_NOOPENFILEERRORBOX) };
     }
 }
@@ -182,12 +186,12 @@ mod tests {
     fn text_in_utf8_and_other_bytes() {
         assert_eq!(text_of("C:\\schön".as_bytes()), "C:\\schön");
         let other = text_of(b"C:\\sch\xf6n");
-        // Which letter it is there depends on the system's code page.
+        // The letter in the middle depends on the system's code page.
         assert!(other.starts_with("C:\\sch") && other.ends_with('n'), "{other}");
         assert!(cfg!(windows) || other == "C:\\sch\u{fffd}n");
     }
 
-    /// In a process of its own, as there is one standard input.
+    /// Runs in a process of its own, because a process has only one standard input.
     #[cfg(windows)]
     #[test]
     fn what_is_put_aside_is_read_there_alone() {

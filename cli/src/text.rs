@@ -1,6 +1,6 @@
-//! Foreign text in our messages.
+//! Shows text from outside in messages.
 
-/// Longest piece of foreign text that a message repeats, in bytes.
+/// The most bytes of such text that a message repeats.
 const LONGEST: usize = 200;
 
 /// The beginning of a text in quotes, with everything that is not printable escaped, so that it stays one line.
@@ -11,12 +11,12 @@ pub fn quoted(text: &str) -> String {
     format!("{:?}… ({} bytes)", &text[..text.floor_char_boundary(LONGEST)], text.len())
 }
 
-/// For names: the text as by [`quoted`], but without quotes if it is short and printable.
+/// For names: like [`quoted`], but without the quotes if the text is short and printable.
 pub fn shown(text: &str) -> String {
     if text.len() <= LONGEST && !text.chars().any(char::is_control) { text.to_string() } else { quoted(text) }
 }
 
-/// So many of what has this English name.
+/// A count with its noun, in the plural if it is not 1.
 pub fn counted(count: usize, name: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {name}{plural}")

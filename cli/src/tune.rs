@@ -1,7 +1,7 @@
-//! `oncilla tune`: finds the kernels that are fastest for a network on a device, and keeps them.
+//! `oncilla tune`: finds the fastest kernels for a network on a device, and stores the result.
 //!
-//! Every candidate runs in a process of its own, because a driver may hang or crash over one: this program is started
-//! again with the same arguments and `--candidate`, and says in one line of JSON what became of it.
+//! Every candidate runs in a process of its own, because it may make a driver hang or crash: this program is started
+//! again with the same arguments and `--candidate`, and reports the result in one line of JSON.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -28,42 +28,42 @@ use crate::progress::Progress;
 use crate::system;
 use crate::uci::console::{Console, aside};
 
-/// What the command was told.
+/// The arguments of the command.
 #[derive(Clone, Debug)]
-pub struct Ask {
-    /// Seconds that a candidate may take, compiling included.
+pub struct Arguments {
+    /// The time limit of a candidate in seconds, compiling included.
     pub limit: u64,
-    /// Forget what was found before.
+    /// Discard the results of earlier runs.
     pub again: bool,
     /// The size of the board, for a Go network.
     pub board: Size,
-    /// Only run this one, for the process that asked.
+    /// Run only this candidate; set in the process of a candidate.
     pub candidate: Option<String>,
 }
 
-/// What the process of a candidate reports.
+/// The result that the process of a candidate reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
-    /// Milliseconds of a batch, for each of [`BATCHES`].
+enum CandidateReport {
+    /// Milliseconds per batch, for each of [`BATCHES`].
     Milliseconds([f64; 3]),
-    /// Why it can't be used.
+    /// The error, if the candidate can't be used.
     Refused(String),
     /// The tuning that a game uses, if no candidate was named.
     Runs(String),
 }
 
-impl Said {
+impl CandidateReport {
     fn milliseconds(self) -> Trial {
         match self {
-            Said::Milliseconds(times) => Ok(times),
+            CandidateReport::Milliseconds(times) => Ok(times),
             other => Err(format!("its process: expected milliseconds, got {other:?}")),
         }
     }
 
     fn tuning(self) -> Result<Tuning, String> {
         match self {
-            Said::Runs(tuning) => tuning.parse(),
+            CandidateReport::Runs(tuning) => tuning.parse(),
             other => Err(format!("its process: expected a tuning, got {other:?}")),
         }
     }
@@ -73,11 +73,11 @@ impl Said {
 ///
 /// # Errors
 /// In one line: no network, no device, a backend that uses none, or no kernels that work.
-pub fn run(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
+pub fn run(console: &Console, settings: &EvaluatorSettings, arguments: &Arguments) -> Result<(), String> {
     on_devices(settings.backend)?;
-    match &ask.candidate {
-        Some(text) => run_candidate(console, settings, ask.board, text),
-        None => tune(console, settings, ask),
+    match &arguments.candidate {
+        Some(text) => run_candidate(console, settings, arguments.board, text),
+        None => tune(console, settings, arguments),
     }
 }
 
@@ -93,15 +93,15 @@ fn run_candidate(console: &Console, settings: &EvaluatorSettings, board: Size, t
         Options { device: device_choice(settings), tuning, precision: settings.precision, ..Options::default() };
     let candidate = Candidate { graph: Arc::new(graph), options };
     let said = match tuning {
-        Some(_) => candidate.run().map(Said::Milliseconds),
-        None => candidate.of_a_game().map(|tuning| Said::Runs(tuning.to_string())),
+        Some(_) => candidate.run().map(CandidateReport::Milliseconds),
+        None => candidate.of_a_game().map(|tuning| CandidateReport::Runs(tuning.to_string())),
     };
-    let said = said.unwrap_or_else(|why| Said::Refused(why.to_string()));
+    let said = said.unwrap_or_else(|why| CandidateReport::Refused(why.to_string()));
     console.say(&serde_json::to_string(&said).map_err(|error| error.to_string())?);
     Ok(())
 }
 
-/// A candidate's tuning, if it has one, and its layers in eight bits.
+/// Reads the argument of `--candidate`: a tuning, which may be empty, and the layers in int8.
 fn candidate_in(text: &str) -> Result<(Option<Tuning>, Vec<usize>), String> {
     let (tuning, layers) = text.split_once(';').unwrap_or((text, ""));
     let tuning = match tuning {
@@ -113,26 +113,26 @@ fn candidate_in(text: &str) -> Result<(Option<Tuning>, Vec<usize>), String> {
     Ok((tuning, layers?))
 }
 
-fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<(), String> {
+fn tune(console: &Console, settings: &EvaluatorSettings, arguments: &Arguments) -> Result<(), String> {
     drivers::scout()?;
-    let (Subject { graph, .. }, _) = Subject::of(settings, ask.board)?;
+    let (Subject { graph, .. }, _) = Subject::of(settings, arguments.board)?;
     are_there_again(&settings.weights)?;
     let device = device::choose(&device_choice(settings)).map_err(|error| error.to_string())?;
     let start = Tuning::of(&device);
     console.say(&format!("starting point: {}", Start::of(&device)));
-    let mut keeper = Keeper::open(settings, &Key::new(&device, &graph, settings.precision), ask)?;
-    let trials = Trials::new(ask, &graph)?;
+    let mut log = TrialLog::open(settings, &Key::new(&device, &graph, settings.precision), arguments)?;
+    let trials = Trials::new(arguments, &graph)?;
     let progress = Progress::on_stderr();
     let most = 2 + KNOBS.iter().map(|knob| knob.values.len()).sum::<usize>();
-    let hint = keeper.hint(start);
+    let hint = log.hint(start);
     let mut tried = 0;
     let mut best = f64::INFINITY;
     let mut try_out = |tuning: Tuning| {
         tried += 1;
         progress.show(&format!("{tried} of at most {most}, best {best:.3} ms: {tuning}"));
-        let trial = keeper.tried(tuning).unwrap_or_else(|| {
+        let trial = log.tried(tuning).unwrap_or_else(|| {
             let outcome = trials.run(tuning);
-            keeper.keep(tuning, &outcome);
+            log.keep(tuning, &outcome);
             outcome.trial
         });
         best = trial.as_ref().map_or(best, |times| score(*times).min(best));
@@ -153,8 +153,8 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
         }
     };
     progress.clear();
-    let kept = keeper.finish(found);
-    report(console, &keeper, start, found);
+    let kept = log.finish(found);
+    report(console, &log, start, found);
     match kept {
         Some(path) => console.say(&format!("kept in {}", path.display())),
         None => console.say("not kept"),
@@ -162,8 +162,10 @@ fn tune(console: &Console, settings: &EvaluatorSettings, ask: &Ask) -> Result<()
     Ok(())
 }
 
+/// Checks that the process of a candidate can read the weights again.
+///
 /// # Errors
-/// In one line: the process of a candidate would find no weights there.
+/// In one line: it can't.
 fn are_there_again(weights: &Weights) -> Result<(), String> {
     if weights.is_there_again() {
         return Ok(());
@@ -173,13 +175,13 @@ fn are_there_again(weights: &Weights) -> Result<(), String> {
     ))
 }
 
-fn report(console: &Console, keeper: &Keeper, start: Tuning, found: Tuning) {
+fn report(console: &Console, log: &TrialLog, start: Tuning, found: Tuning) {
     console.say(&format!(
         "{:<8} {:>10} {:>10} {:>10}   milliseconds of a batch",
         "batch", BATCHES[0], BATCHES[1], BATCHES[2]
     ));
     for (name, tuning) in [("start", start), ("found", found)] {
-        let times = match keeper.tried(tuning) {
+        let times = match log.tried(tuning) {
             Some(Ok(times)) => times.map(|time| format!("{time:>10.3}")).join(" "),
             Some(Err(why)) => why,
             None => String::new(),
@@ -188,24 +190,24 @@ fn report(console: &Console, keeper: &Keeper, start: Tuning, found: Tuning) {
     }
 }
 
-/// The record, or what is left of it where nothing can be written.
-struct Keeper {
+/// The results of the candidates, in a record on disk if that can be written.
+struct TrialLog {
     record: Option<Record>,
-    /// Known without a record.
+    /// The results of this run, with or without a record.
     loose: Vec<(Tuning, Trial)>,
-    /// Seconds that a candidate has now.
+    /// The time limit of a candidate in this run, in seconds.
     limit: u64,
 }
 
-impl Keeper {
-    fn open(settings: &EvaluatorSettings, key: &Key, ask: &Ask) -> Result<Self, String> {
-        let (again, limit) = (ask.again, ask.limit);
+impl TrialLog {
+    fn open(settings: &EvaluatorSettings, key: &Key, arguments: &Arguments) -> Result<Self, String> {
+        let (again, limit) = (arguments.again, arguments.limit);
         let Some(cache) = tuning::cache_dir(settings) else {
             aside("tuning: there is no cache folder (--cache-dir=FOLDER), so that what is found is not kept");
             return Ok(Self { record: None, loose: Vec::new(), limit });
         };
         if again {
-            // A file that is not there, or can't be removed, is found out below.
+            // If it can't be removed, opening it fails below.
             let _ = std::fs::remove_file(key.path(&cache));
         }
         let record = match Record::open(&cache, key) {
@@ -221,8 +223,8 @@ impl Keeper {
         Ok(Self { record, loose: Vec::new(), limit })
     }
 
-    /// What is added where no kernels work, if that is known of an earlier run, of kernels without which a search can't
-    /// begin.
+    /// An addition to the error that no kernels work, if that result comes from an earlier run: kernels without which
+    /// the search can't start are recorded as refused.
     fn hint(&self, start: Tuning) -> String {
         let is_refused = |tuning| self.tried(tuning).is_some_and(|trial| trial.is_err());
         match &self.record {
@@ -233,7 +235,7 @@ impl Keeper {
         }
     }
 
-    /// What became of a candidate. One that took too long is asked again where it has more time now.
+    /// The known result of a candidate. One that was too slow is tried again if the limit is larger now.
     fn tried(&self, tuning: Tuning) -> Option<Trial> {
         let loose = self.loose.iter().find(|(known, _)| *known == tuning).map(|(_, trial)| trial.clone());
         let kept = || self.record.as_ref().and_then(|record| record.tried(tuning).cloned());
@@ -249,13 +251,13 @@ impl Keeper {
         }
     }
 
-    /// The path under which the tuning is stored; `None` if it is not.
+    /// Stores the best tuning. Returns the path of the record; `None` if it is not stored.
     fn finish(&mut self, found: Tuning) -> Option<PathBuf> {
         self.write(|record| record.set_best(found));
         self.record.as_ref().map(|record| record.path().to_owned())
     }
 
-    /// A folder that can't be written is no reason to stop.
+    /// Writes to the record. If that fails, the record is given up, and the search continues without it.
     fn write(&mut self, write: impl FnOnce(&mut Record) -> std::io::Result<()>) {
         let Some(record) = &mut self.record else { return };
         if let Err(error) = write(record) {
@@ -265,15 +267,15 @@ impl Keeper {
     }
 }
 
-/// What came of a candidate's process.
+/// The result of a candidate's process.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
     trial: Trial,
-    /// Whether it says something of the candidate, and not of the system at that moment.
+    /// Whether the result is that of the candidate, and not of the system at that moment. Only then is it stored.
     lasts: bool,
 }
 
-/// The message about a candidate that took more than `seconds` seconds, from which [`had`] reads them back.
+/// The error about a candidate that took more than `seconds` seconds. [`had`] parses it.
 fn too_late(seconds: u64) -> String {
     format!("it took more than {seconds} s")
 }
@@ -286,62 +288,63 @@ fn had(why: &str) -> Option<u64> {
 struct Trials {
     program: PathBuf,
     args: Vec<OsString>,
-    /// The layers in eight bits, each behind a space: they are chosen once, on the host, which takes its time.
+    /// The layers in int8, each after a space. They are chosen once, on the host, because that takes some time.
     int8: String,
     limit: Duration,
 }
 
-/// How many candidates' time the device has to find what a game runs on it: one after the other gives way.
-const GIVING_WAY: u32 = 8;
+/// The time limit of [`Trials::of_a_game`], in time limits of a candidate: the device tries one set of kernels after
+/// the other.
+const GAME_LIMITS: u32 = 8;
 
 impl Trials {
-    fn new(ask: &Ask, graph: &Graph) -> Result<Self, String> {
+    fn new(arguments: &Arguments, graph: &Graph) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
         let args = std::env::args_os().skip(1).collect();
         let layers = (0..graph.layers().len()).filter(|&layer| graph.is_int8(layer));
         let int8 = layers.map(|layer| format!(" {layer}")).collect();
-        Ok(Self { program, args, int8, limit: Duration::from_secs(ask.limit) })
+        Ok(Self { program, args, int8, limit: Duration::from_secs(arguments.limit) })
     }
 
     fn run(&self, tuning: Tuning) -> Outcome {
         let said = self.ask(&tuning.to_string(), self.limit);
-        match said.map(|said| said.and_then(Said::milliseconds)) {
+        match said.map(|said| said.and_then(CandidateReport::milliseconds)) {
             Ok(trial) => Outcome { trial, lasts: true },
             Err(why) => Outcome { trial: Err(why), lasts: false },
         }
     }
 
-    /// The tuning that a game uses on the device, if it can't run any of the kernels that are tried first.
+    /// The tuning that a game uses on the device if none of the kernels that are tried first works.
     ///
     /// # Errors
-    /// In one line: why a game can't use any either.
+    /// In one line: the reason why a game can't run on the device either.
     fn of_a_game(&self) -> Result<Tuning, String> {
-        self.ask("", self.limit.saturating_mul(GIVING_WAY))??.tuning()
+        self.ask("", self.limit.saturating_mul(GAME_LIMITS))??.tuning()
     }
 
-    /// Has a process say something of a candidate, or of the kernels of a game where none is named; or why it can't be
-    /// used.
+    /// Runs a process for a candidate, or, if the name is empty, for the kernels of a game. The inner result is an
+    /// error if the candidate can't be used.
     ///
     /// # Errors
-    /// What says nothing of the candidate: the system has no process for it, has lost it or ended it, or it did not
-    /// come as far as that.
-    fn ask(&self, candidate: &str, limit: Duration) -> Result<Result<Said, String>, String> {
+    /// An error that is not one of the candidate: the process could not be started, was lost, was killed by others, or
+    /// ended before it tried the candidate.
+    fn ask(&self, candidate: &str, limit: Duration) -> Result<Result<CandidateReport, String>, String> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg("--candidate").arg(format!("{candidate};{}", self.int8));
-        // What drivers and compilers say of themselves is nobody's concern.
+        // Drivers and compilers write messages to standard error that are of no use here.
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         drivers::ends_with_this_process(&mut command);
         let mut child = command.spawn().map_err(|error| format!("no process: {error}"))?;
-        let said = hear(child.stdout.take());
+        let said = read_reports(child.stdout.take());
         let status = match child::wait(&mut child, limit) {
             Ok(Some(status)) => status,
             Ok(None) => return Ok(Err(too_late(limit.as_secs()))),
             Err(error) => return Err(format!("its process was lost: {error}")),
         };
-        // A driver may have left a process behind that holds the pipe open.
+        // The end of the pipe may not come, because a process that the driver has started may still hold the pipe open.
         let last = std::iter::from_fn(|| said.recv_timeout(child::GRACE).ok()).last();
         match last {
-            Some(Said::Refused(why)) => Ok(Err(why)),
+            Some(CandidateReport::Refused(why)) => Ok(Err(why)),
             Some(said) if status.success() => Ok(Ok(said)),
             _ => {
                 let why = format!("its process ended without a result ({status})");
@@ -351,15 +354,15 @@ impl Trials {
     }
 }
 
-/// Whether a process that says nothing of its candidate ended before there was one, as where it can't read the network,
-/// or was ended by a person or a system that is short of memory.
+/// Whether a process that reported nothing ended before it tried the candidate (for example if it can't read the
+/// network), or was killed by a person or by a system that is short of memory.
 fn is_no_fault_of_drivers(status: ExitStatus) -> bool {
     status.code() == Some(2) || was_ended_by_others(status)
 }
 
 #[cfg(unix)]
 fn was_ended_by_others(status: ExitStatus) -> bool {
-    // SIGHUP, SIGINT, SIGKILL, SIGTERM. Who is at fault gets another one.
+    // SIGHUP, SIGINT, SIGKILL, SIGTERM. A crash ends with another signal.
     std::os::unix::process::ExitStatusExt::signal(&status).is_some_and(|signal| [1, 2, 9, 15].contains(&signal))
 }
 
@@ -368,9 +371,9 @@ fn was_ended_by_others(_: ExitStatus) -> bool {
     false
 }
 
-/// Receives what a process reports, among the lines that drivers write to standard output, too. A pipe holds little:
-/// somebody has to read it.
-fn hear(stdout: Option<ChildStdout>) -> mpsc::Receiver<Said> {
+/// Receives the reports of a process, and skips the lines that drivers write to standard output. It reads in a thread,
+/// because a pipe holds little and the process would block.
+fn read_reports(stdout: Option<ChildStdout>) -> mpsc::Receiver<CandidateReport> {
     let (tell, said) = mpsc::channel();
     std::thread::spawn(move || {
         let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).split(b'\n')).map_while(Result::ok);
@@ -405,7 +408,7 @@ mod tests {
         assert!(candidate_in("x; 3").unwrap_err().starts_with("--candidate: expected "));
     }
 
-    /// A script in the place of the program.
+    /// Runs `use_them` with a shell script in place of the program.
     fn with_trials<T>(name: &str, script: &str, use_them: impl FnOnce(&Trials) -> T) -> T {
         let path = std::env::temp_dir().join(format!("oncilla-tune-{name}-{}", std::process::id()));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -429,7 +432,7 @@ mod tests {
         assert!(other.starts_with("its process: expected a tuning, got "), "{other}");
     }
 
-    /// A candidate has a pipe that ends when nobody waits for it any more.
+    /// The standard input of a candidate is a pipe that ends when the tuner ends.
     #[test]
     fn the_input_of_a_process_lasts_as_long_as_somebody_waits() {
         let script = "[ \"$ONCILLA_ENDS_WITH_INPUT\" = 1 ] && [ -p /dev/stdin ] || exit 1; cat; echo ended";
@@ -444,21 +447,21 @@ mod tests {
 
     #[test]
     fn a_process_that_did_not_come_to_its_candidate_says_nothing_of_it() {
-        let mut keeper = Keeper { record: None, loose: Vec::new(), limit: 20 };
+        let mut log = TrialLog { record: None, loose: Vec::new(), limit: 20 };
         for (name, script) in [("unread", "exit 2"), ("killed", "kill -KILL $$"), ("quit", "kill -TERM $$")] {
             let outcome = outcome_of(name, script);
             assert!(!outcome.lasts, "{script}: {outcome:?}");
             let why = outcome.trial.as_ref().unwrap_err();
             assert!(why.starts_with("its process ended without a result ("), "{script}: {why}");
-            keeper.keep(Tuning::start(Variant::Gpu, 1), &outcome);
+            log.keep(Tuning::start(Variant::Gpu, 1), &outcome);
         }
-        // Whatever it ends with, what it has said of the candidate counts.
+        // A reported result counts whatever the exit status is.
         assert_eq!(run_by("says-why", "echo '{\"refused\":\"wrong\"}'; exit 2"), Err("wrong".to_string()));
     }
 
     #[test]
     fn what_the_system_had_no_process_for_is_tried_again() {
-        // Under user-mode emulation the system starts a process that ends with 127 where there is no program.
+        // With user-mode emulation, a program that does not exist can be started, and the process ends with 127.
         if std::env::var_os("ONCILLA_RUNNER").is_some() {
             return;
         }
@@ -467,19 +470,19 @@ mod tests {
         let tuning = Tuning::start(Variant::Gpu, 1);
         let outcome = trials.run(tuning);
         assert!(!outcome.lasts && outcome.trial.is_err(), "{outcome:?}");
-        let mut keeper = Keeper { record: None, loose: Vec::new(), limit: 20 };
-        keeper.keep(tuning, &outcome);
-        assert_eq!(keeper.tried(tuning), Some(outcome.trial), "not in this run");
+        let mut log = TrialLog { record: None, loose: Vec::new(), limit: 20 };
+        log.keep(tuning, &outcome);
+        assert_eq!(log.tried(tuning), Some(outcome.trial), "not in this run");
     }
 
-    /// Where records are kept, for a test; it goes with that.
+    /// A temporary folder with the records of a test.
     struct Shelf {
         folder: PathBuf,
         key: Key,
     }
 
     impl Shelf {
-        /// `None` without a device, which is said.
+        /// `None` without a device, after a message.
         fn new(name: &str) -> Option<Self> {
             let device = drivers::device_is_there(&device::DeviceChoice::Auto)?;
             let graph = Graph::new(oncilla_opencl::graph::Shape { channels: 1, squares: 64 });
@@ -487,8 +490,8 @@ mod tests {
             Some(Self { folder, key: Key::new(&device, &graph, Default::default()) })
         }
 
-        fn open(&self, limit: u64) -> Keeper {
-            Keeper { record: Some(Record::open(&self.folder, &self.key).unwrap()), loose: Vec::new(), limit }
+        fn open(&self, limit: u64) -> TrialLog {
+            TrialLog { record: Some(Record::open(&self.folder, &self.key).unwrap()), loose: Vec::new(), limit }
         }
     }
 

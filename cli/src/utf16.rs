@@ -1,28 +1,29 @@
-//! UTF-16, which PowerShell 5 writes where a program's output goes to a file (`>`): it is told by its byte-order mark
-//! and a first character of ASCII, with which all begins that is read here, and comes on as UTF-8.
+//! Reads UTF-16, which PowerShell 5 writes if a program's output is redirected to a file (`>`), and converts it to
+//! UTF-8. UTF-16 is recognised by its byte-order mark and an ASCII character after it: all input of this program begins
+//! with one.
 
 use crate::bounded;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Whether a text that begins so may be in UTF-16.
+/// Whether a text with this beginning may be UTF-16.
 pub fn is_beginning(bytes: &[u8]) -> bool {
     matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }
 
-/// The text of a file in UTF-8 or UTF-16.
+/// Reads a file in UTF-8 or UTF-16.
 ///
 /// # Errors
-/// The file can't be [read](bounded::read), or is in neither.
+/// The file can't be [read](bounded::read), or is in neither encoding.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     Text::new(bounded::read(path)?.as_slice()).read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Like [`read_to_string`], for a file that may have another encoding in places that don't matter: what is not UTF-8
-/// there becomes U+FFFD.
+/// Like [`read_to_string`], for files in which parts that don't matter may have another encoding: invalid UTF-8 becomes
+/// U+FFFD.
 ///
 /// # Errors
 /// The file can't be [read](bounded::read).
@@ -32,40 +33,40 @@ pub fn read_lossily(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// How two bytes make a unit.
+/// Makes a code unit from two bytes.
 type Unit = fn([u8; 2]) -> u16;
 
-/// What comes before the first byte is looked at, and then.
+/// The encoding; unknown until the first byte is requested.
 enum Form {
     Unknown,
-    /// UTF-8, or anything else: not looked at any further.
+    /// UTF-8, or anything else: passed on unchanged.
     Bytes,
     Utf16(Unit),
 }
 
-/// The bytes of an input; those of a text in UTF-16 as UTF-8, without its byte-order mark. What is half a character has
-/// become U+FFFD.
+/// A reader that converts UTF-16 to UTF-8, without the byte-order mark, and passes on anything else unchanged.
+/// Incomplete characters become U+FFFD.
 pub struct Text<R> {
     input: R,
     form: Form,
-    /// Bytes that are no whole character yet.
+    /// Bytes of an incomplete character.
     rest: Vec<u8>,
-    /// Bytes that nobody has taken yet.
+    /// Bytes that are ready to be read.
     ready: VecDeque<u8>,
 }
 
-/// Whether more has to be seen of a text that begins so.
+/// Whether more bytes are needed to decide if a text is UTF-16.
 fn may_be_utf16(first: &[u8]) -> bool {
     matches!(first, [] | [0xff | 0xfe] | [0xff, 0xfe] | [0xfe, 0xff] | [0xff, 0xfe, 1..0x80] | [0xfe, 0xff, 0])
 }
 
 impl<R: Read> Text<R> {
-    /// Reads nothing yet: an input may have something to say later only.
+    /// Reads nothing yet, because an input may block.
     pub fn new(input: R) -> Self {
         Self { input, form: Form::Unknown, rest: Vec::new(), ready: VecDeque::new() }
     }
 
-    /// Looks at the first four bytes, and at fewer where these say enough.
+    /// Reads up to four bytes, as many as are needed to recognise the encoding.
     fn begin(&mut self) -> io::Result<Form> {
         let mut first = Vec::new();
         while may_be_utf16(&first) && self.input.by_ref().take(1).read_to_end(&mut first)? > 0 {}
@@ -81,7 +82,7 @@ impl<R: Read> Text<R> {
         Ok(form)
     }
 
-    /// Makes some more text ready; whether there may be more.
+    /// Converts some more text; returns whether there may be more.
     fn go_on(&mut self, unit: Unit) -> io::Result<bool> {
         let mut chunk = [0; 4096];
         let read = self.input.read(&mut chunk)?;
@@ -90,7 +91,7 @@ impl<R: Read> Text<R> {
         let mut units: Vec<u16> = pairs.iter().copied().map(unit).collect();
         let mut kept = odd.len();
         if read == 0 {
-            // Nothing comes to complete it.
+            // At the end of the input, the missing byte will not come.
             units.extend(odd.iter().map(|_| 0xfffd));
             kept = 0;
         } else if units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit)) {
@@ -122,7 +123,7 @@ impl<R: Read> Read for Text<R> {
 mod tests {
     use super::*;
 
-    /// Gives at most so many bytes at a time, as a pipe may.
+    /// A reader that returns at most this many bytes at a time, as a pipe may.
     struct Slow(VecDeque<u8>, usize);
 
     impl Read for Slow {
@@ -165,7 +166,7 @@ mod tests {
             assert!(!is_beginning(bytes));
             assert_eq!(read(bytes), bytes);
         }
-        // A mark and what is none.
+        // With a byte-order mark, but not UTF-16 that begins with ASCII.
         for bytes in
             [&b"\xff\xfe{\n"[..], b"\xff\xfe\xfd", b"\xff\xfea", b"\xfe\xff\0", b"\xfe\xffuci\n", b"\xff\xfe\0\0"]
         {

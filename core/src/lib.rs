@@ -115,7 +115,7 @@
 //! ```
 //!
 //! An event that met [`Gathered::Full`](search::Gathered::Full) found no room:
-//! [`Search::recycle`](search::Search::recycle) makes some, and nobody else may use the search meanwhile. For that,
+//! [`Search::recycle`](search::Search::recycle) makes some, and no other thread may use the search meanwhile. For that,
 //! threads keep their search in a `RwLock`: they read-lock it for playouts, and write-lock it to recycle or advance.
 //! The example `connect_four_threads` shows all of it.
 //!
@@ -200,8 +200,8 @@
 //! Without `std` no panic can be reached from what the C interface exports (gathering, answers, bringing back,
 //! recycling, advancing, all questions about the tree, time managers and estimators): the linker finds none, and the
 //! repository's `ci/no-panic` checks that. An index that a node's own words name is in range, unless this crate has a
-//! fault or somebody else writes to the tree's memory. Such an index leads to words that nobody uses; with `std`, where
-//! a panic can be caught, it panics.
+//! fault or other code writes to the tree's memory. Such an index leads to words that are not used for anything; with
+//! `std`, where a panic can be caught, it panics.
 //!
 //! An event belongs to the search that it was gathered from. To another search it is stale: that search refuses the
 //! event or gathers it anew. The visits that the event stands for then stay in flight in the first search, and hinder

@@ -1,11 +1,11 @@
-//! A second repository: nodes in a sharded hash map, found by a key that is a hash of the way to them.
+//! A second repository: nodes in a sharded hash map, found by a key that is a hash of the path to them.
 //!
-//! Nobody would search with it: it takes several times the memory and time of a [`Tree`](crate::tree::Tree). It shows
+//! It is not meant for playing: it takes several times the memory and time of a [`Tree`](crate::tree::Tree). It shows
 //! that a search needs no more of its nodes than [`Repository`] says: as long as nothing is folded, the same game gives
 //! the same visits in both repositories. The key of a node is hash(parent's key, edge), in a graph too: there a second
 //! map leads from a position to its node.
 //!
-//! Locking a node takes its record out of the map, and whoever else wants the node waits until the record is put back.
+//! Locking a node takes its record out of the map; other threads that want the node wait until the record is put back.
 //! So the shards' own locks are held for a look-up only, and a record could as well be unpacked and packed on its way.
 
 use crate::evaluate::{Ending, Value};

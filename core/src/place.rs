@@ -1,15 +1,15 @@
 //! Access to slices by indices that the tree's own words contain.
 //!
-//! Such an index is in range, unless there is a fault in this crate, or somebody else writes to the tree's memory. With
+//! Such an index is in range, unless there is a fault in this crate, or other code writes to the tree's memory. With
 //! `std` (and in debug builds) an index out of range panics as usual: the program around the search can catch that, and
-//! go on without this tree. Without `std` nobody can catch a panic, and code from which none can be reached is smaller:
-//! there, such an index leads to words that nobody uses.
+//! go on without this tree. Without `std` a panic can't be caught, and code that can't panic is smaller: there, such an
+//! index leads to words that are not used for anything.
 
 use crate::sync::AtomicU32;
 
 /// A type with a spare value, which takes the place of one that is not there.
 pub trait Spare: Sized + 'static {
-    /// The spare value, which nobody uses.
+    /// The spare value, which is not used for anything else.
     fn spare() -> &'static Self;
 }
 

@@ -1,6 +1,6 @@
 //! What a search needs from the place where its nodes are kept.
 //!
-//! A [`Repository`] finds nodes by a 64-bit [`Key`]. Nobody gets a node as a whole: a [`Node`] is one node under its
+//! A [`Repository`] finds nodes by a 64-bit [`Key`]. It does not hand out whole nodes: a [`Node`] is one node under its
 //! lock, to be read or updated in parts, so a repository may store the parts in any form. [`Tree`](crate::tree::Tree)
 //! is the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second
 //! one, `map`, in a sharded hash map.
@@ -169,7 +169,7 @@ pub struct Visit {
     pub value: Option<EdgeValue>,
     /// The prior in its packed form, see [`prior`].
     pub prior: u16,
-    /// The move, or its index in the game's list as long as nobody has said which move that is.
+    /// The move, or its index in the game's list until the move is named.
     pub mv: Naming,
 }
 
@@ -238,8 +238,8 @@ pub trait Repository: Sync {
     where
         Self: 'r;
 
-    /// Locks the node with this key, once nobody else holds it. A thread that holds a node may lock one of its
-    /// children, but never the other way round.
+    /// Locks the node with this key; waits while another thread holds it. A thread that holds a node may lock one of
+    /// its children, but never the other way round.
     fn lock(&self, key: Key) -> Self::Node<'_>;
 
     /// Prefetches a node that is about to be locked. The node may have left the repository already.
@@ -251,14 +251,14 @@ pub trait Repository: Sync {
     /// A new node without visits, the `edge`th child of `parent` (a root has none); `None` when there is no room.
     fn create(&self, parent: Option<(Key, u16)>) -> Option<Key>;
 
-    /// Forgets a node that [`Repository::create`] made and nobody links to.
+    /// Forgets a node that [`Repository::create`] made and no edge leads to.
     fn discard(&self, key: Key);
 
     /// In a graph: returns the node that has the position already, if there is one other than `node`; otherwise `node`
     /// has the position from now on, and the result is `None`. `position` is the position's key, and `edges` the number
     /// of its legal moves, which has to be the same. If `may_join` refuses the node that was found, the result is
     /// `None`, too, and `node` has no position. In a tree each path has a node of its own, and the result is `None`.
-    /// Called while nobody holds a node.
+    /// Called while the thread holds no node.
     fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key>;
 
     /// In a graph: whether a node has the position already. Then [`Repository::join`] will find that node as long as
@@ -296,7 +296,7 @@ pub trait Repository: Sync {
 /// The largest number that [`Node::idle`] returns.
 pub const MOST_IDLE: u32 = 3;
 
-/// A node that is locked: nobody else reads or changes it.
+/// A locked node: no other thread reads or changes it.
 pub trait Node {
     /// Completed visits.
     fn n(&self) -> u32;

@@ -4,8 +4,8 @@
 //! two steps make a window of ¼ s, two of these one of ½ s, and so on. So the counts of every window are exact, the
 //! memory is fixed, no list of samples is kept, and a step costs a few additions.
 //!
-//! A thread that works keeps [`Counts`] of its own, plain numbers, and hands them over now and then. Whoever collects
-//! them adds them with [`Counts::plus`] and passes the sum to [`Stats::record`].
+//! A thread that works keeps [`Counts`] of its own, plain numbers, and hands them over now and then. The thread that
+//! collects them adds them with [`Counts::plus`] and passes the sum to [`Stats::record`].
 
 use crate::search::Event;
 use core::ops::{Add, AddAssign};
@@ -209,9 +209,9 @@ pub const WINDOWS: usize = 10;
 
 /// The counts of one search that plays a game. A long game needs no more memory than a short one: less than 5 KiB.
 ///
-/// Times are milliseconds of one clock. If the clock stands still while nobody searches, the opponent's time is kept
-/// out of every speed; then the last seconds of the first move give the speed at the start of the second. A clock that
-/// goes back is taken to stand still.
+/// Times are milliseconds of one clock. If the clock stands still while no search runs, the opponent's time is kept out
+/// of every speed; then the last seconds of the first move give the speed at the start of the second. A clock that goes
+/// back is taken to stand still.
 #[derive(Clone, Copy, Debug)]
 pub struct Stats {
     game: Since,

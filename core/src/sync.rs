@@ -1,7 +1,7 @@
 //! The atomics of the repository, and the locks made of them.
 //!
-//! Everything that several threads share is made of 32-bit words. A word is read and written without ordering
-//! ([`get`], [`set`]): it belongs to whoever holds the lock that guards it, and the lock orders what its holders do.
+//! Everything that several threads share is made of 32-bit words. A word is read and written without ordering ([`get`],
+//! [`set`]): it belongs to the thread that holds the lock that guards it, and the lock orders what its holders do.
 //! Under `cfg(loom)` the words are loom's, which tries every interleaving.
 
 #[cfg(not(loom))]

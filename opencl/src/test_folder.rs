@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A folder of a test's own, removed when the test ends. Whoever writes into it creates it.
+/// A folder of a test's own, removed when the test ends. The code that writes into it creates it.
 pub struct Folder(pub PathBuf);
 
 impl Folder {

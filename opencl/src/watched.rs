@@ -1,8 +1,8 @@
 //! A thread of its own for what may never answer: a backend, or the driver that makes one.
 //!
-//! Whoever waits for a driver that hangs hangs as well, and OpenCL can't wait with a time limit. So the driver occupies
-//! a thread that nobody else needs, with buffers of its own, and the caller waits as long as is reasonable. The thread
-//! costs a batch some ten microseconds: for devices whose batches take hundreds.
+//! A thread that waits for a driver that hangs hangs as well, and OpenCL can't wait with a time limit. So the driver
+//! gets a thread of its own, with buffers of its own, and the caller waits as long as is reasonable. The thread costs a
+//! batch some ten microseconds: for devices whose batches take hundreds.
 
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::Graph;
@@ -23,7 +23,7 @@ pub fn within<T: Send + 'static>(
 ) -> Result<T, BackendError> {
     let (done, answer) = sync_channel(1);
     let run = move || {
-        let _ = done.send(work()); // nobody waits any more
+        let _ = done.send(work()); // an error means that the caller no longer waits
     };
     let thread = thread::Builder::new().name("device".to_string()).spawn(run);
     let thread = thread.map_err(|error| BackendError(format!("no thread for it: {error}")))?;
@@ -140,7 +140,7 @@ impl Watched {
                     break;
                 }
             }
-            // In this order: whoever drops this waits until `done` is gone.
+            // In this order: the thread that drops this waits until `done` is gone.
             drop(backend);
             drop(done);
         };
@@ -214,7 +214,7 @@ impl Watched {
     }
 }
 
-/// Evaluates a batch; a panic becomes an error as well, because whoever waits has to learn of it.
+/// Evaluates a batch; a panic becomes an error as well, because the waiting thread has to learn of it.
 fn evaluate(backend: &mut impl Backend, batch: &mut Batch) -> Result<(), BackendError> {
     let run = AssertUnwindSafe(|| backend.evaluate(&batch.input, &mut batch.outputs));
     catch_unwind(run).unwrap_or_else(|_| Err(BackendError("a panic in the backend".to_string())))

@@ -1,5 +1,4 @@
-//! Billions of floating-point operations per second of the `gemm` crate, in single precision: 512×512×512 and
-//! 256×256×4096.
+//! Measures the GFLOP/s of the `gemm` crate in single precision, at 512×512×512 and 256×256×4096.
 //!
 //!     gemm-yardstick THREADS SECONDS
 

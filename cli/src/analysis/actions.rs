@@ -1,4 +1,4 @@
-//! What a client can ask for besides analysis. An answer is the request itself, with what the action adds.
+//! The requests besides queries. The answer to one is the request itself, with the fields that the action adds.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -11,18 +11,18 @@ use super::request::{Object, Refusal};
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
 
-/// A network and its cache, of whatever game, as far as clients ask about it.
+/// A network and its cache, of chess or Go, with what actions need of them.
 pub trait About {
-    /// What it is.
+    /// Describes the network: the entry of the answer to `query_models`.
     fn model(&self) -> Value;
 
-    /// Forgets what it has evaluated.
+    /// Empties the cache.
     fn clear_cache(&self);
 
-    /// What it did so far.
+    /// Counts the evaluations since the start.
     fn counts(&self) -> EvaluatorCounts;
 
-    /// What its cache did and holds.
+    /// Statistics of the cache: hits, misses and contents.
     fn cache_counts(&self) -> CacheCounts;
 }
 
@@ -54,17 +54,17 @@ impl About for Evaluator {
     }
 }
 
-/// What actions act on.
+/// Everything that actions read or change.
 pub struct Actions<'a, Q> {
-    /// What waits and what is being searched.
+    /// The waiting turns and the running searches.
     pub queue: &'a Queue<Q>,
-    /// The output for answers.
+    /// The output that answers are written to.
     pub output: &'a Output,
     /// The network and its cache.
     pub evaluator: &'a dyn About,
-    /// The sessions, whose trees live on, if there are any.
+    /// The sessions, whose trees are kept between queries; `None` for a game that has none.
     pub sessions: Option<&'a Sessions>,
-    /// Positions that are searched at the same time.
+    /// The number of positions that are searched at the same time.
     pub parallel: usize,
 }
 
@@ -75,7 +75,7 @@ const UNKNOWN_WITHOUT_SESSIONS: &str = "'action' field must be 'query_version' o
                                         'terminate' or 'terminate_all' or 'stats'";
 
 impl<Q: QueuedQuery> Actions<'_, Q> {
-    /// Does what is asked, and answers.
+    /// Executes an action and answers it.
     pub fn obey(&self, id: &str, action: &str, request: Object) {
         let refused = match action {
             "query_version" => self.echo(request, version()),
@@ -132,7 +132,7 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
         })
     }
 
-    /// Reports on one session or all of them, and ends it or them if the request says so.
+    /// Reports on one session or on all of them; closes the named one if the request has `close`.
     fn session(&self, sessions: &Sessions, request: Object) -> Result<(), (&'static str, &'static str)> {
         let fields = Fields(&request);
         let name = fields.read("session", "", Value::as_str).map_err(|_| ("session", "Must be a string"))?;
@@ -152,8 +152,8 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
         }
     }
 
-    /// Ends the turns of one id, or of all: first the answers of those that wait, then the echo; those that are being
-    /// searched answer when they have ended.
+    /// Ends the turns of one id, or of all ids. The waiting turns are answered first, then the request is echoed; the
+    /// running searches are stopped after that, and give their answers when they have ended.
     fn terminate(&self, request: Object, id: Option<String>) -> Result<(), (&'static str, &'static str)> {
         let expected = "If provided, must be an array of integers indicating turns to terminate";
         let numbers = Fields(&request).integers("turnNumbers", expected).map_err(|_| ("turnNumbers", expected))?;

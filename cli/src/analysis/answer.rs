@@ -1,4 +1,4 @@
-//! What a search found, as one line of an answer.
+//! Writes the result of a search as one line of an answer.
 
 use oncilla_chess::{Board, Color, History, Move, MoveList, notation, unpack};
 use oncilla_core::evaluate::{Ending, Value};
@@ -14,24 +14,24 @@ use super::request::Object;
 use crate::engine::{EdgeView, Evaluator, RootResults, Search, Settings, mate};
 use crate::options::Perspective;
 
-/// Longest line: the first move and as many more as a query may ask for.
+/// Length of the longest `pv`: its first move and `analysisPVLen` more, of which there are at most 1000.
 const LONGEST_PV: usize = 1001;
 
-/// The most nodes of a tree that is reported.
+/// The most nodes that a `tree` contains.
 const MOST_TREE_NODES: usize = 50_000;
 
-/// What the network says of the position itself.
+/// The network's evaluation of the root position itself.
 #[derive(Clone, Debug, Default)]
 pub struct Raw {
-    /// The position's value to the side to move.
+    /// The value for the side to move.
     pub value: Option<Value>,
-    /// The squared error that it expects of W − L, if it has a head for that.
+    /// The squared error of W − L that the network expects; `None` if it has no head for that.
     pub error: Option<f32>,
-    /// The probabilities of the legal moves, in their order.
+    /// The probabilities of the legal moves, in the order of the legal moves.
     pub policy: Vec<f64>,
 }
 
-/// Makes the answers about one position.
+/// Writes the answers about one position.
 pub struct Reporter<'r> {
     query: &'r Query,
     turn: usize,
@@ -40,14 +40,14 @@ pub struct Reporter<'r> {
     has_moves_left: bool,
     has_wdl: bool,
     raw: &'r Raw,
-    /// What tablebases say of the root's moves.
+    /// The results of the root's moves in the tablebases.
     results: Option<&'r RootResults>,
     hashes: [String; 2],
     legal: MoveList,
 }
 
 impl<'r> Reporter<'r> {
-    /// An answer about the position after `turn` moves.
+    /// A reporter for the position after `turn` moves.
     pub fn new(query: &'r Query, turn: usize, evaluator: &Evaluator, position: &'r History, raw: &'r Raw) -> Self {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
@@ -65,18 +65,19 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// For a root whose moves' results are known: root and moves get these values, not those that the search finds.
+    /// Sets the known results of the root's moves. The root and its moves are then reported with these values instead
+    /// of those of the search.
     pub fn knowing(self, results: &'r RootResults) -> Self {
         Self { results: Some(results), ..self }
     }
 
-    /// The line, or `None` while nothing is known.
+    /// Writes the line; `None` while the root has no visits.
     pub fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
         let root = search.root().filter(|root| root.n() > 0)?;
         let mut answer = Object::new();
         answer.insert("id".into(), json!(self.query.id));
         answer.insert("isDuringSearch".into(), json!(is_during_search));
-        // The moves that may be searched, the one to play first.
+        // The moves that may be searched and have visits, with the one to play first.
         let mut moves = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(moves.as_mut_view());
         moves.retain(|edge| edge.completed() > 0);
@@ -89,7 +90,7 @@ impl<'r> Reporter<'r> {
             answer.insert("policy".into(), Json::Object(policy));
         }
         let mut line = Json::Object(answer).to_string();
-        // Keys are in alphabetical order: these come last.
+        // `tree` and `turnNumber` are appended as text: their names are last in the alphabetical order of the keys.
         line.pop();
         if let Some(bounds) = self.query.wanted.tree {
             self.write_tree(search, &moves, bounds, &mut line);
@@ -99,7 +100,7 @@ impl<'r> Reporter<'r> {
         Some(line)
     }
 
-    /// `tree`, and whether it is cut, behind other fields.
+    /// Appends `tree`, and `treeIsCut` if it has reached the most nodes.
     fn write_tree(&self, search: &Search<'_>, moves: &[EdgeView<'_>], bounds: TreeBounds, line: &mut String) {
         let mut left = MOST_TREE_NODES;
         let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
@@ -110,7 +111,7 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// 1 where numbers are seen from the side to move at the root, −1 where from the other.
+    /// 1 if numbers are reported for the side to move at the root, −1 if for the other side.
     fn side(&self) -> f64 {
         let Wanted { perspective, .. } = self.query.wanted;
         let seen_by = match perspective {
@@ -171,7 +172,7 @@ impl<'r> Reporter<'r> {
         infos.collect()
     }
 
-    /// The prior of a root move that the search has taken its own from.
+    /// The prior of a root move whose prior the search has set to 0, because the move is certain to lose.
     fn prior(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> f64 {
         let at = self.legal.iter().position(|&mv| edge.mv.is_some_and(|of_edge| unpack(of_edge.0) == mv));
         let temperature =
@@ -181,8 +182,8 @@ impl<'r> Reporter<'r> {
         at.and_then(|at| self.raw.policy.get(at)).map_or(0.0, |&p| tempered(p) / sum)
     }
 
-    /// What is known of an edge, except for its line. If a move is certain to lose, the prior is left out, because the
-    /// search has taken it away.
+    /// All fields of an edge except those of its `pv`. If the move is certain to lose, `prior` is missing, because the
+    /// search has set it to 0.
     fn edge_info(&self, search: &Search<'_>, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
         let (mv, value) = edge.mv.zip(edge.value())?;
         let n = edge.completed();
@@ -197,17 +198,17 @@ impl<'r> Reporter<'r> {
         }
         let sign = at.mover;
         let draw_score = search.params().draw_score * sign as f32;
-        // Seen from the root the contempt of the other side is the same with the other sign.
+        // The contempt of the other side is that of the root's side to move with the opposite sign.
         let seen = Value { wl: value.wl * sign as f32, ..value };
         let shown = self.shown(search, seen);
-        // Moves left count from the position that the move is made in.
+        // Moves left are counted from the position before the move.
         let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
         let known =
             self.results.filter(|_| at.is_root).and_then(|results| results.of_move(unpack(mv.0), edge.ending(), value));
         let is_certain = edge.bounds().closed() || known.is_some();
         let of = Valued { value: known.unwrap_or(value), n, draw_score, is_certain };
         self.put_value(&mut info, of, at.side * sign);
-        // What a table in a file says is not a mate that was found.
+        // A result from a tablebase file is not a mate that was found.
         let found = mate(edge).filter(|_| edge.ending() != Some(Ending::Tablebase));
         let exact = self.results.filter(|_| at.is_root).and_then(|results| results.mate_with(unpack(mv.0)));
         if let Some(moves) = exact.or(found) {
@@ -216,12 +217,12 @@ impl<'r> Reporter<'r> {
         Some(info)
     }
 
-    /// A value of the side to move at the root without the contempt that the search has put into it.
+    /// Removes from a value, which is that of the side to move at the root, the contempt that the search added.
     fn shown(&self, search: &Search<'_>, value: Value) -> Value {
         search.params().wdl_rescale.undo(value, self.settings.contempt.objectivity)
     }
 
-    /// `side` is 1 where the side that the value is for is the one that the numbers are seen by.
+    /// `side` is 1 if the numbers are reported for the side that `of` belongs to, −1 if for the other one.
     fn put_value(&self, info: &mut Object, of: Valued, side: f64) {
         let Valued { value, n, draw_score, is_certain } = of;
         let q = f64::from(value.q(draw_score));
@@ -231,7 +232,7 @@ impl<'r> Reporter<'r> {
         };
         let wdl = wdl(value, side);
         let winrate = wdl[0] + 0.5 * wdl[1];
-        // Not the score times the side: a winning percentage is mirrored, not negated.
+        // The score is computed for that side, and not negated: a winning percentage p becomes 100 − p.
         let seen = Value { wl: value.wl * side as f32, ..value };
         let score = self.query.wanted.score_type.score(seen, draw_score * side as f32, self.has_wdl);
         info.insert("winrate".into(), number(winrate));
@@ -247,7 +248,7 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// What the search expects behind a move of the root; or the way to mate, where it is known.
+    /// The principal variation that begins with a root move; with tablebases, the way to mate if it is known.
     fn expected(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<Move> {
         let mut line = FixedVec::<_, LONGEST_PV>::new();
         search.pv(first, line.as_mut_view());
@@ -280,8 +281,8 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// The moves of a node and, within the bounds, what follows them; the most visited first. They become text one by
-    /// one: as values a node takes several KB, of which its text is a small part.
+    /// Writes the moves of a node, the most visited first, and within the bounds the nodes below them. Each is
+    /// converted to text at once: as a JSON value a node takes several KB, which is far more than its text.
     fn write_children<'a>(
         &self,
         search: &Search<'_>,
@@ -308,7 +309,7 @@ impl<'r> Reporter<'r> {
         line.push(']');
     }
 
-    /// `children` of an edge, if it has some, before its other fields.
+    /// Writes `children` of an edge, if there are any, before its other fields.
     fn write_below(
         &self,
         search: &Search<'_>,
@@ -334,17 +335,17 @@ impl<'r> Reporter<'r> {
     }
 }
 
-/// Visits of the root that go with those of its moves as they were when these were looked at, for the search goes on
-/// meanwhile. `None` where some of the root's are kept by no move.
+/// The visits of the root that are consistent with those of `moves`, which were read earlier, while the search went on.
+/// `None` if the root has visits that belong to none of its moves.
 fn visits_with(search: &Search<'_>, moves: &[EdgeView<'_>]) -> Option<u32> {
     let root = search.root().filter(|root| root.is_expanded() && !root.is_regrown())?;
     let left_out = root.visited().filter(|edge| !search.may_play(edge));
-    // The root's own evaluation is one of them.
+    // 1 for the root's own evaluation.
     Some(1 + moves.iter().copied().chain(left_out).map(|edge| edge.completed()).sum::<u32>())
 }
 
-/// What moves are chosen by, where those visits are all that is known but for the order: a result or a bound that puts
-/// a move before others is worth as much as they have.
+/// `playSelectionValue` of the ranked moves, as far as visits can express the ranking: each is at least as large as
+/// those after it, since a known result or a bound can rank a move before moves with more visits.
 fn never_rising(mut visits: Vec<u32>) -> Vec<u32> {
     let mut most = 0;
     for n in visits.iter_mut().rev() {
@@ -359,37 +360,36 @@ fn never_rising(mut visits: Vec<u32>) -> Vec<u32> {
 struct At<'b> {
     board: &'b Board,
     is_root: bool,
-    /// 1 where the side to move is the one to move at the root, −1 where it is the other.
+    /// 1 if the side to move is that of the root, −1 if it is the other side.
     mover: f64,
-    /// 1 where numbers are seen from the side to move at the root, −1 where from the other.
+    /// 1 if numbers are reported for the side to move at the root, −1 if for the other side.
     side: f64,
 }
 
-/// A value of the side to move and what it rests on.
+/// A value for the side to move, with what is needed to report it.
 #[derive(Clone, Copy)]
 struct Valued {
     value: Value,
     n: u32,
-    /// What a draw is worth to that side.
+    /// The value of a draw for that side.
     draw_score: f32,
-    /// Whether the value is that of a result which is certain.
+    /// Whether the value is a proven or exactly known result.
     is_certain: bool,
 }
 
-/// Probabilities of win, draw and loss; of the other side where `side` is −1. An edge keeps D in few bits: it is no
-/// more than what W − L, which is exact, leaves.
+/// Probabilities of win, draw and loss; seen by the other side if `side` is −1. An edge stores D with few bits, and W −
+/// L exactly, so D is limited to 1 − |W − L|.
 fn wdl(value: Value, side: f64) -> [f64; 3] {
     let wl = side * f64::from(value.wl).clamp(-1.0, 1.0);
     let d = f64::from(value.d).min(1.0 - wl.abs()).max(0.0);
     [(1.0 + wl - d) / 2.0, d, (1.0 - wl - d) / 2.0]
 }
 
-/// A number with nine significant digits, as in KataGo. What is not a number becomes 0, because JSON can't express it.
+/// A number with nine significant digits, as in KataGo. NaN and infinity become 0, because JSON can't express them.
 pub fn number(x: f64) -> Json {
     if x == 0.0 || !x.is_finite() {
         return json!(0.0);
     }
-    // What was written can be read.
     json!(format!("{x:.8e}").parse().unwrap_or(x))
 }
 

@@ -1,4 +1,4 @@
-//! The queue and those who empty it: the same for both games.
+//! The queue and the workers that empty it, for both games.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -12,7 +12,7 @@ use super::turns::Read;
 use crate::engine::bytes_of_mb;
 use serde_json::json;
 
-/// Workers, and what they share with whoever brings queries.
+/// The workers, with the queue and the output.
 pub struct QueryCrew<Q> {
     pub queue: Arc<Queue<Q>>,
     pub output: Arc<Output>,
@@ -20,8 +20,9 @@ pub struct QueryCrew<Q> {
 }
 
 impl<Q: QueuedQuery> QueryCrew<Q> {
-    /// Starts `count` workers, or as many as there can be threads. `worker` makes the function that a worker runs until
-    /// the queue is closed and empty. The queue gets the part of `queue_mb` that is not for answers.
+    /// Starts `count` workers, or fewer if no more threads can be started. `worker` makes the function that a worker
+    /// runs until the queue is closed and empty. The queue may use the part of `queue_mb` that is not reserved for
+    /// answers.
     ///
     /// # Errors
     /// In one line: not a single thread could be started.
@@ -46,12 +47,12 @@ impl<Q: QueuedQuery> QueryCrew<Q> {
         Ok(Self { queue, output, workers })
     }
 
-    /// How many work at the same time.
+    /// The number of workers.
     pub fn count(&self) -> usize {
         self.workers.len()
     }
 
-    /// Queues what was read of a query, or says what is wrong with it. Waits while the queue is full.
+    /// Writes the warnings about a query, and queues it or writes the error in it. Waits while the queue is full.
     pub fn take(&self, id: &str, read: Read<Q>) {
         let Read { query, warnings } = read;
         let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
@@ -62,17 +63,17 @@ impl<Q: QueuedQuery> QueryCrew<Q> {
         }
     }
 
-    /// Ends what waits and what is being searched, without an answer.
+    /// Drops all waiting turns and stops all running searches, without answers.
     pub fn abandon(&self) {
         self.output.close();
         let found = self.queue.find(|_| true);
         self.queue.end(&found);
     }
 
-    /// Waits until everything that was asked for is answered, and the answers are read.
+    /// Waits until all queries are answered and the client has read the answers.
     pub fn finish(self) {
         self.queue.close();
-        // A worker that panicked has said so.
+        // A worker that panicked has printed a message.
         self.workers.into_iter().for_each(|worker| drop(worker.join()));
         self.output.finish();
     }
@@ -83,7 +84,7 @@ pub fn warning_line(id: &str, warning: &BadField) -> String {
     json!({ "field": warning.field, "id": id, "warning": warning.error }).to_string()
 }
 
-/// A query with a bad field is refused so.
+/// The refusal of a query with a bad field.
 pub fn refusal(id: &str, bad: BadField) -> Refusal {
     Refusal { error: bad.error, field: Some(bad.field), id: Some(id.to_string()) }
 }

@@ -1,22 +1,22 @@
-//! Reports on a search that goes on.
+//! The times of reports during a search.
 
 use super::query::Reports;
 use std::time::{Duration, Instant};
 
-/// When a report is due.
+/// The time of the next report, and the interval of those after it.
 pub struct Due {
     next: Option<Instant>,
     every: Option<Duration>,
 }
 
 impl Due {
-    /// The first report is due this long from now.
+    /// Starts to count the time until the first report.
     pub fn new(reports: Reports) -> Self {
         let next = reports.first.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
         Self { next, every: reports.every.map(Duration::from_secs_f64) }
     }
 
-    /// Whether one is.
+    /// Whether a report is due.
     pub fn is_now(&self) -> bool {
         self.next.is_some_and(|next| Instant::now() >= next)
     }

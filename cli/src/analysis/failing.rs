@@ -1,4 +1,4 @@
-//! The whole command on a device that fails, at every call there is.
+//! Tests of the whole command on a device that fails, once for each of its calls.
 
 use super::{Heard, Output, Pool, query, serve};
 use crate::engine::failing::{Fault, Plan, on_failing_device, on_nothing, without_host};
@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, channel};
 
 const VISITS: u64 = 12;
 
-/// Turns of a query: the positions after no, one, … of its moves.
+/// The number of turns of a query: the positions after 0, 1, … of its moves.
 const TURNS: usize = 4;
 
-/// What `lines` are answered with, and what was said to a person.
+/// Returns the answers to `lines`, and the messages on standard error.
 fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
     answers_of(lines, on_failing_device(BackendKind::OpenCl, true, plan))
 }
@@ -78,7 +78,8 @@ fn every_turn_is_answered_in_full_whatever_call_of_the_device_fails() {
         let expected: Vec<(String, u64)> =
             ids.iter().flat_map(|id| turns.iter().map(|&turn| (id.to_string(), turn as u64))).collect();
         assert_eq!(answered, expected, "call {call}: {notes:?}");
-        // Whatever fails is said, and only once: that the host stands in, and that it takes over.
+        // A fault is reported once. The fourth plan has two messages: one when the host evaluates a batch instead of
+        // the device, and one when the host replaces the device.
         let most = [1, 1, 0, 2][number];
         assert!(notes.len() <= most, "call {call}: {notes:?}");
         assert!(notes.len() >= most.min(1) || call >= 20, "call {call}: {notes:?}");
@@ -95,7 +96,7 @@ fn a_turn_that_nothing_can_evaluate_is_answered_with_the_error() {
     assert!(notes.iter().all(|note| note == "no host"), "{notes:?}");
 }
 
-/// Its tree is no answer, and none to go on with.
+/// The tree of a failed search is neither reported nor reused.
 #[test]
 fn a_search_that_breaks_off_is_answered_with_the_error_and_its_session_forgotten() {
     for call in [1, 2, 5] {

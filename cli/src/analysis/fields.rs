@@ -1,11 +1,11 @@
-//! The fields of a request, one by one: each has the type that it should have, or the request is refused.
+//! Reads the fields of a request and checks their types and ranges.
 
 use serde_json::Value;
 
 use super::request::Object;
 use crate::options::table::MOST_VISITS;
 
-/// Why a field is refused. The field is the one that the answer names: in a list of rules the inner one, as in KataGo.
+/// A wrong field, for which a request is refused. As in KataGo, for a list of rules it is the field of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadField {
     /// The field's name.
@@ -21,7 +21,7 @@ impl BadField {
     }
 }
 
-/// A whole number; a number with a fraction, even of 0, is not one.
+/// Reads a whole number within a range. A number that is written with a fraction, even 1.0, is not one.
 pub fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
     value.as_i64().filter(|number| range.contains(number))
 }
@@ -31,15 +31,15 @@ pub fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> Option<i6
 pub struct Fields<'o>(pub &'o Object);
 
 impl<'o> Fields<'o> {
-    /// The field, if it is there. `null` is there, and of the wrong type for everything.
+    /// The field, if there is one. A field that is `null` is present, and has the wrong type for every reader.
     pub fn get(self, field: &str) -> Option<&'o Value> {
         self.0.get(field)
     }
 
-    /// The field, if it is there, as `read` understands it.
+    /// The field as converted by `read`; `None` if it is missing.
     ///
     /// # Errors
-    /// `read` does not.
+    /// `read` returns `None`.
     pub fn read<T>(
         self,
         field: &str,
@@ -50,10 +50,10 @@ impl<'o> Fields<'o> {
         read(value).map(Some).ok_or_else(|| BadField::new(field, expected))
     }
 
-    /// True or false; false where nothing is said.
+    /// A boolean; false if the field is missing.
     ///
     /// # Errors
-    /// Anything else, numbers too.
+    /// Any other value, numbers included.
     pub fn switch(self, field: &str) -> Result<bool, BadField> {
         Ok(self.read(field, "Must be a boolean", Value::as_bool)?.unwrap_or(false))
     }
@@ -66,46 +66,46 @@ impl<'o> Fields<'o> {
         self.read(field, expected, |value| value.as_f64().filter(|number| (least..=most).contains(number)))
     }
 
-    /// Seconds.
+    /// A number of seconds.
     ///
     /// # Errors
-    /// No number, or one that is out of range.
+    /// Not a number, or one that is out of range.
     pub fn seconds(self, field: &str) -> Result<Option<f64>, BadField> {
         self.number(field, "Must be number of seconds from 0.001 to 1000000.0", 0.001, 1e6)
     }
 
-    /// `maxVisits`: visits of a position at most.
+    /// `maxVisits`: the most visits of a position.
     ///
     /// # Errors
-    /// No whole number, or one that is out of range.
+    /// Not a whole number, or one that is out of range.
     pub fn max_visits(self) -> Result<Option<u64>, BadField> {
         let expected = "Must be an integer from 1 to 2^50";
         self.read("maxVisits", expected, |value| integer(value, 1..=MOST_VISITS).map(i64::cast_unsigned))
     }
 
-    /// `analysisPVLen`: moves of a line after its first.
+    /// `analysisPVLen`: the most moves of a `pv` after its first one.
     ///
     /// # Errors
-    /// No whole number, or one that is out of range.
+    /// Not a whole number, or one that is out of range.
     pub fn pv_len(self) -> Result<Option<usize>, BadField> {
         let expected = "Must be an integer from 1 to 1000";
         self.read("analysisPVLen", expected, |value| integer(value, 1..=1000).map(|len| len as usize))
     }
 
-    /// `rootPolicyTemperature`: what divides the root's logits.
+    /// `rootPolicyTemperature`: divides the logits of the root.
     ///
     /// # Errors
-    /// No number, or one that is out of range.
+    /// Not a number, or one that is out of range.
     pub fn root_policy_temperature(self) -> Result<Option<f64>, BadField> {
         self.number("rootPolicyTemperature", "Must be a number from 0.01 to 100.0", 0.01, 100.0)
     }
 
-    /// Whole numbers.
+    /// A list of whole numbers.
     ///
     /// # Errors
-    /// Anything else in the list, or no list.
+    /// Not a list, or one with anything else in it.
     pub fn integers(self, field: &str, expected: &str) -> Result<Option<Vec<i128>>, BadField> {
-        // The list may hold more than 64 bits can: which number it was is said later.
+        // All 64-bit integers, signed or not, are accepted here, so that a later error can name the number.
         let whole = |value: &Value| value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
         self.read(field, expected, |value| value.as_array()?.iter().map(whole).collect())
     }

@@ -1,10 +1,11 @@
-//! Names of positions: equal for equal ones, and different, as good as always, for different ones.
+//! Hashes of positions.
 
 use oncilla_chess::{History, MoveList, Piece, Square};
 
-/// `thisHash` and `symHash`, 32 hexadecimal digits each. The first is one for pieces, side to move, castling rights and
-/// an en-passant square on which a pawn can capture, however the game got there; the second is one for all positions
-/// that are equal but for the colours and, if nobody may castle any more, for left and right.
+/// `thisHash` and `symHash`, 32 hexadecimal digits each. The first is a hash of pieces, side to move, castling rights
+/// and of an en-passant square on which a pawn can capture, and does not depend on the moves played before. The second
+/// is the same for positions that differ only by exchanged colours or, if neither side has castling rights, by left and
+/// right.
 pub fn of(position: &History) -> [String; 2] {
     let fen = position.to_fen(true);
     let fields: Vec<&str> = fen.split(' ').collect();
@@ -20,7 +21,7 @@ pub fn of(position: &History) -> [String; 2] {
     [digits(&alike[0]), digits(least)]
 }
 
-/// Whether a pawn may capture on the square that a FEN names: only then the square makes another position.
+/// Whether a pawn may capture on the en-passant square of the FEN: only then does the square distinguish positions.
 fn can_capture_on(position: &History, square: &str) -> bool {
     let Ok(square) = square.parse::<Square>() else { return false };
     let mut legal = MoveList::new();
@@ -30,12 +31,12 @@ fn can_capture_on(position: &History, square: &str) -> bool {
 
 type Fields = [String; 4];
 
-/// The position with White's and Black's parts exchanged.
+/// The position with the colours exchanged.
 fn swap_colours([pieces, side, castling, en_passant]: &Fields) -> Fields {
     let swap = |c: char| if c.is_ascii_uppercase() { c.to_ascii_lowercase() } else { c.to_ascii_uppercase() };
     let ranks: Vec<String> = pieces.split('/').rev().map(|rank| rank.chars().map(swap).collect()).collect();
     let mut rights: Vec<char> = castling.chars().map(swap).collect();
-    // White's come first.
+    // The rights of White are written first.
     rights.sort_by_key(|c| c.is_ascii_lowercase());
     let other_rank = |c| match c {
         '3' => '6',
@@ -103,7 +104,7 @@ mod tests {
         let takes = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1";
         assert_ne!(hashes(takes)[1], hashes(&takes.replace("d6", "-"))[1]);
         assert_eq!(hashes(takes)[1], hashes("4k3/8/8/8/3Pp3/8/8/4K3 b - d3 0 1")[1]);
-        // No pawn is there to capture, or it is pinned.
+        // No pawn can capture: there is none, or it is pinned.
         for idle in ["4k3/8/8/3p4/8/8/8/4K3 w - d6 0 1", "4r1k1/8/8/3pP3/8/8/8/4K3 w - d6 0 1"] {
             assert_eq!(hashes(idle), hashes(&idle.replace("d6", "-")), "{idle}");
         }

@@ -1,21 +1,21 @@
-//! Lines of standard input: bytes that may be anything, to text of bounded length.
+//! Splits the bytes of standard input into lines of text of bounded length.
 
 use std::io::{self, BufRead};
 
 use crate::line;
 
-/// What came in.
+/// A line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputLine {
-    /// A line without its end and the white space around it.
+    /// A line without its line end and the white space around it.
     Text(String),
-    /// A line that is no UTF-8. What does not belong there has become U+FFFD.
+    /// A line that is not valid UTF-8; invalid bytes are replaced by U+FFFD.
     NotUtf8(String),
     /// The beginning of a line that is too long.
     TooLong(String),
 }
 
-/// The next line of at most `longest` bytes; `None` at the end of the input. A last line needs no end.
+/// The next line of at most `longest` bytes; `None` at the end of the input. The last line may lack a line end.
 ///
 /// # Errors
 /// The errors of the input.
@@ -29,7 +29,7 @@ pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Input
     }))
 }
 
-/// [`trimmed`] without a copy: a line may be a large part of what the process may have.
+/// Like [`trimmed`], but without a copy, since a line may be a large part of the memory that the process may use.
 fn in_place(mut text: String) -> String {
     let kept = trimmed(&text);
     let (begin, len) = (kept.as_ptr() as usize - text.as_ptr() as usize, kept.len());

@@ -1,5 +1,5 @@
-//! `oncilla analysis`: KataGo's parallel analysis engine for chess, and in [`go`] for Go, where the network is one of
-//! KataGo's. JSON lines in, JSON lines out; many positions are searched at the same time, with one evaluator.
+//! `oncilla analysis`: KataGo's parallel analysis engine for chess, and for Go ([`go`]) if the network is one of
+//! KataGo's. It reads and writes JSON lines; many positions are searched at the same time, with one evaluator.
 //!
 //! ```text
 //! stdin ──► lines ──► request ──► actions ─────────────────────────► output ──► stdout
@@ -7,10 +7,11 @@
 //!                                                       └─► an Engine each, one Evaluator
 //! ```
 //!
-//! The thread that reads answers what can be answered at once: errors, warnings, actions. A query becomes turns in the
-//! queue, in two bytes a move; when they take their share of `--queue-mb`, nothing more is read. Answers wait for the
-//! client to read them; when they take theirs, searches wait at their end, too. Each worker has a tree of its own.
-//! Every turn that was accepted gets one line whose `isDuringSearch` is false, however it ends.
+//! The thread that reads the input also writes everything that needs no search: errors, warnings and the answers to
+//! actions. It turns a query into turns in the queue, which keep a game in two bytes per move. When the queue has used
+//! its share of `--queue-mb`, no more input is read. Answers are kept until the client reads them; when they have used
+//! their share, a search that has ended waits until there is room for its answer. Each worker has a tree of its own.
+//! Every accepted turn gets exactly one line with `isDuringSearch` false, however it ends.
 
 mod actions;
 mod answer;
@@ -52,26 +53,27 @@ use crate::options::{Typed, katago};
 use crate::text::quoted;
 use crate::uci::console::{Console, aside};
 
-/// The line on standard error that a client may wait for.
+/// The line on standard error that tells a client that requests are read from now on.
 const READY: &str = "Started, ready to begin handling requests";
 
-/// Answers that nobody has read may take one part in this many of `--queue-mb`; waiting queries may take the rest.
+/// Answers that the client has not read yet may use 1/`ANSWERS_SHARE` of `--queue-mb`; waiting queries may use the
+/// rest.
 const ANSWERS_SHARE: usize = 4;
 
-/// What the command is told beside the options.
+/// The command's own switches, besides the options.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
-    /// At the end of the input nothing more is searched.
+    /// Exit at the end of the input, without searching the queries that still wait.
     pub quit_without_waiting: bool,
-    /// Options that count for more than all others: `NAME=VALUE,…`, of which the later count for more.
+    /// Options that override all others, as lists `NAME=VALUE,…`. A later one overrides an earlier one.
     pub overrides: Vec<String>,
 }
 
-/// KataGo's way to write the arguments of its commands: single dashes, and `-model` for the network. What is a flag
-/// there may have a value.
+/// Translates arguments in KataGo's spelling: names with a single dash, `-model` for the network, and flags with an
+/// optional value (`=true` or `=false`).
 ///
 /// # Errors
-/// Another value of such a flag than true and false.
+/// Such a flag has another value than true and false.
 pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
     if !args.iter().any(|arg| katago::COMMANDS.contains(&arg.as_str())) {
         return Ok(args);
@@ -98,8 +100,8 @@ pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
     args.into_iter().filter_map(|arg| respell(arg).transpose()).collect()
 }
 
-/// Understands a line of input, up to where anything would be searched: returns the lines of answers, and how many
-/// positions it asks for. For the fuzzer; `bytes` are the line.
+/// Parses the line of input that `bytes` contains, without searching. Returns the lines that answer it at once, and the
+/// number of positions to search. For the fuzzer.
 pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     let typed = Typed::default();
     let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
@@ -138,25 +140,25 @@ fn understand_with<Q>(bytes: &[u8], longest: usize, read: impl Fn(&str, &Object)
 
 /// Answers queries about one game, chess or Go.
 trait Analyst {
-    /// Queues the positions of a query, or says what is wrong with it. Waits while the queue is full.
+    /// Queues the positions of a query, or writes the error in it. Waits while the queue is full.
     fn ask(&self, id: &str, request: &Object);
 
-    /// Does what is asked for beside analysis.
+    /// Executes an action, which is any request but a query.
     fn obey(&self, id: &str, action: &str, request: Object);
 
-    /// The output for answers.
+    /// The output that answers are written to.
     fn output(&self) -> &Output;
 
-    /// What evaluates, in one line.
+    /// Describes the evaluator in one line.
     fn describe(&self) -> String;
 
-    /// Positions that are searched at the same time.
+    /// The number of positions that are searched at the same time.
     fn parallel(&self) -> usize;
 
-    /// Ends what waits and what is being searched, without an answer.
+    /// Drops all waiting turns and stops all running searches, without answers.
     fn abandon(&self);
 
-    /// Waits until everything that was asked for is answered, and the answers are read.
+    /// Waits until all queries are answered and the client has read the answers.
     fn finish(self: Box<Self>);
 }
 
@@ -190,17 +192,17 @@ impl Analyst for Pool {
     }
 }
 
-/// The line of a turn that was ended before anything was known.
+/// The answer to a turn that was ended before its search had a result.
 fn nothing(id: &str, turn: usize) -> String {
     serde_json::json!({ "id": id, "isDuringSearch": false, "noResults": true, "turnNumber": turn }).to_string()
 }
 
-/// The line of a turn whose search has failed, which is its last one.
+/// The last line of a turn whose search failed.
 fn failed(id: &str, turn: usize, why: &str) -> String {
     serde_json::json!({ "error": why, "id": id, "isDuringSearch": false, "turnNumber": turn }).to_string()
 }
 
-/// Serves until the end of the input.
+/// Runs the command until the end of the input.
 ///
 /// # Errors
 /// In one line: an override without a value or with a wrong one, no network, no device, or no thread.
@@ -231,18 +233,18 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
     Ok(())
 }
 
-/// Hears all lines; each is told to `heard` first.
+/// Handles all lines of the input; `heard` is called with each of them first.
 fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: impl Fn(&str)) {
     while let Some(line) = line::unless_failed(lines::next(input, longest)) {
         if let lines::InputLine::Text(text) | lines::InputLine::NotUtf8(text) = &line {
             heard(text);
         }
-        hear(pool, &line);
+        handle_line(pool, &line);
     }
 }
 
-/// Options with others over them, each a list of `NAME=VALUE,…`. A line for a person says which mean nothing, but for
-/// those that `has`, which is given all of them, knows.
+/// Applies overrides, each a list `NAME=VALUE,…`, to the options. Prints a warning with the names that have no meaning,
+/// except those for which `has` returns true; it is called with the resulting options.
 ///
 /// # Errors
 /// In one line: an override has no value, or a wrong one.
@@ -259,15 +261,15 @@ pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&Typed, &
     Ok(typed)
 }
 
-/// Sets the options of `NAME=VALUE,…`. KataGo has names that mean nothing here: those come back, as those of its files
-/// do.
+/// Sets the options of a list `NAME=VALUE,…`. Returns the names that KataGo may have but that have no meaning here, as
+/// is done for configuration files.
 fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
     let mut unused = Vec::new();
     for item in overrides.split(',').map(str::trim).filter(|item| !item.is_empty()) {
         let expected = || format!("--override-config: expected NAME=VALUE,…, got {}", crate::text::quoted(item));
         let (name, value) = item.split_once('=').ok_or_else(expected)?;
         let (name, value) = (name.trim(), value.trim());
-        // As in KataGo, this is as if no file had named it.
+        // As in KataGo, an empty value means that the option is not set, even if a configuration file sets it.
         if value.is_empty() && (katago::is_name(name) || katago::settings(name, value).is_empty()) {
             typed.forget_katagos(name);
             continue;
@@ -284,8 +286,8 @@ fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
     Ok(unused)
 }
 
-/// Answers a line, or sees to it that somebody does.
-fn hear(pool: &dyn Analyst, line: &lines::InputLine) {
+/// Answers a line, or queues it.
+fn handle_line(pool: &dyn Analyst, line: &lines::InputLine) {
     match request::read(line) {
         Ok(None) => {}
         Ok(Some((id, Request::Action(action, request)))) => pool.obey(&id, &action, request),

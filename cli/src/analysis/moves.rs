@@ -1,4 +1,4 @@
-//! What a query says about moves: which were played, and which may be searched.
+//! Reads the moves of a query: those that were played, and the rules for those that may be searched.
 
 use oncilla_chess::{Board, Color, History, Move, MoveList, Rank, notation, pack, unpack};
 use serde_json::Value;
@@ -9,37 +9,37 @@ use super::fields::{BadField, Fields, integer};
 use crate::engine::{Restriction, Restrictions};
 use crate::san;
 
-/// The game up to its last move, in two bytes a move.
+/// The start position and the moves that were played; two bytes per move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Game {
-    /// `None`: the start position.
+    /// `None` for the usual start position.
     fen: Option<Box<str>>,
-    /// Packed; castling is king takes rook.
+    /// Packed moves; castling is written as king takes rook.
     moves: Box<[u16]>,
 }
 
 impl Game {
-    /// Bytes that it takes.
+    /// The memory that the game uses, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.moves) + self.fen.as_ref().map_or(0, |fen| fen.len())
     }
 
-    /// The position that it begins with.
+    /// The start position.
     pub fn start(&self) -> History {
         match &self.fen {
             None => History::startpos(),
-            // It was read once already.
+            // The FEN has been parsed once already, so this can't fail.
             Some(fen) => History::from_fen(fen).unwrap_or_else(|_| History::startpos()),
         }
     }
 
-    /// Plays the moves from `from` on up to the position before move `to`.
+    /// Plays the moves with the indices `from..to`.
     pub fn play(&self, history: &mut History, from: usize, to: usize) {
         self.moves[from..to].iter().for_each(|&mv| history.push(unpack(mv)));
     }
 }
 
-/// A move as it was written, and who should have made it, if that was said.
+/// A move as text, and the player of it if the query names one.
 pub struct Played<'o> {
     player: Option<Color>,
     text: &'o str,
@@ -47,10 +47,10 @@ pub struct Played<'o> {
 
 const PLAYED: &str = "Must specify an array of moves: strings such as \"e2e4\" or \"Nf3\", or [player,move] pairs";
 
-/// `moves`.
+/// Reads `moves`.
 ///
 /// # Errors
-/// No list of moves. Whether they can be played is seen by [`replay`].
+/// Not a list of moves. Whether the moves are legal is checked by [`replay`].
 pub fn played(fields: Fields<'_>) -> Result<Vec<Played<'_>>, BadField> {
     let bad = |error: String| BadField::new("moves", error);
     let list = fields.get("moves").ok_or_else(|| bad(PLAYED.to_string()))?;
@@ -75,13 +75,14 @@ pub fn played(fields: Fields<'_>) -> Result<Vec<Played<'_>>, BadField> {
     Ok(moves)
 }
 
-/// Bytes of a rule without its moves. A list that grows rule by rule may have room for twice as many as it holds.
+/// Bytes of a rule without its moves. They are doubled because a list that grows one rule at a time may have allocated
+/// twice what it holds.
 const RULE_BYTES: usize = 2 * (size_of::<Restriction>() + size_of::<usize>() + size_of::<u64>());
 
-/// Plays the moves from the position that `fen` is, or from the start position.
+/// Plays the moves from `start`, which is the position of `fen`, or the usual start position without one.
 ///
 /// # Errors
-/// The first move that can't be played.
+/// A move is not legal.
 pub fn replay(fen: Option<&str>, start: History, moves: &[Played<'_>]) -> Result<Game, BadField> {
     let mut history = start;
     let mut packed = Vec::with_capacity(moves.len());
@@ -103,10 +104,10 @@ pub fn replay(fen: Option<&str>, start: History, moves: &[Played<'_>]) -> Result
     Ok(Game { fen: fen.map(Box::from), moves: packed.into() })
 }
 
-/// `initialPlayer`, which the position says already.
+/// Checks `initialPlayer`, which adds nothing to the position.
 ///
 /// # Errors
-/// No player, or the one who is not to move.
+/// Not a player, or not the side to move.
 pub fn initial_player(fields: Fields<'_>, start: &History) -> Result<(), BadField> {
     let expected = "Must be \"b\" or \"w\"";
     let player = fields.read("initialPlayer", expected, |value| read_player(value.as_str()?))?;
@@ -117,7 +118,7 @@ pub fn initial_player(fields: Fields<'_>, start: &History) -> Result<(), BadFiel
     }
 }
 
-/// A player's name or its first letter, in any case.
+/// Reads a player: its name or the first letter of that, in any case.
 fn read_player(text: &str) -> Option<Color> {
     match text.to_ascii_lowercase().as_str() {
         "w" | "white" => Some(Color::White),
@@ -126,10 +127,11 @@ fn read_player(text: &str) -> Option<Color> {
     }
 }
 
-/// Two squares and perhaps a promotion; blanks around them and capitals are tolerated.
+/// Reads a move in UCI notation (two squares, and perhaps a promotion). White space around it and capitals are
+/// accepted.
 fn read_move(text: &str) -> Option<Move> {
     let text = text.trim();
-    // The library's reader does not look at what follows.
+    // The library's parser ignores characters after the move, so the length is checked here.
     (4..=5).contains(&text.len()).then(|| text.to_ascii_lowercase().parse().ok())?
 }
 
@@ -140,7 +142,7 @@ fn read_legal(board: &Board, text: &str) -> Option<Move> {
     if names_a_bishop(text) { in_san().or_else(in_uci) } else { in_uci().or_else(in_san) }
 }
 
-/// Whether a text that could be UCI with a capital means a bishop's move from a rank (`B1c3`).
+/// Whether a text that is UCI notation with a capital `B` may be a bishop's move with its rank or file (`B1c3`).
 fn names_a_bishop(text: &str) -> bool {
     text.trim().strip_prefix('B').is_some_and(|rest| rest.contains(|c: char| c.is_ascii_lowercase()))
 }
@@ -156,7 +158,7 @@ fn no_move(text: &str) -> String {
     )
 }
 
-/// `avoidMoves` or `allowMoves`, before it is known which moves are meant.
+/// `avoidMoves` or `allowMoves`, with the moves still as text.
 #[derive(Default)]
 pub struct MoveRules<'o> {
     only: bool,
@@ -169,17 +171,17 @@ struct Rule<'o> {
     until_depth: usize,
 }
 
-/// The one position that is asked for, and how many moves were played there.
+/// The only position that the query asks for, with the number of moves played before it.
 struct Place {
     turn: usize,
     history: History,
 }
 
 impl MoveRules<'_> {
-    /// The rules, and the bytes that they take.
+    /// The restrictions of the search, and the bytes that they use.
     ///
     /// # Errors
-    /// A move in algebraic notation, which means something in a position only, and not in one that is asked for.
+    /// A move in algebraic notation is not legal in the position, or there is no single position in which to read it.
     pub fn restrictions(
         &self,
         game: &Game,
@@ -197,7 +199,8 @@ impl MoveRules<'_> {
         Ok((Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()), bytes))
     }
 
-    /// The place at which moves are read that have a meaning only there, if there are any.
+    /// The position in which the moves of the rules are read; `None` if no move needs one, or if the query asks for
+    /// several positions.
     fn place(&self, game: &Game, turns: &BTreeMap<usize, i64>) -> Option<Place> {
         let mut moves = self.rules.iter().flat_map(|rule| &rule.moves);
         let turn = *turns.keys().next().filter(|_| turns.len() == 1)?;
@@ -238,18 +241,18 @@ impl Rule<'_> {
     }
 }
 
-/// Whether a move could be a pawn's that becomes a piece, and does not say which.
+/// Whether a move may be a promotion that does not name the piece.
 fn may_lack_piece(mv: Move) -> bool {
     mv.promotion.is_none() && matches!(mv.to.rank(), Rank::First | Rank::Eighth)
 }
 
-/// A move that is not read.
+/// The error about a move that can't be read.
 fn unread(text: &str, expected: &str) -> BadField {
     BadField::new("moves", format!("Could not parse move: {text}: {expected}"))
 }
 
 impl Place {
-    /// Whether a move is legal only with a piece that the pawn becomes: without one it has no meaning.
+    /// Whether a move is a promotion without a piece, which matches no legal move.
     fn lacks_piece(&self, mv: Move) -> bool {
         let mut legal = MoveList::new();
         self.history.legal_moves(&mut legal);
@@ -258,7 +261,7 @@ impl Place {
     }
 }
 
-/// `avoidMoves` or `allowMoves`.
+/// Reads `avoidMoves` or `allowMoves`.
 ///
 /// # Errors
 /// If both fields are there, if one is not a list of rules, or if a field of a rule is wrong.
@@ -294,7 +297,7 @@ pub fn rules(fields: Fields<'_>) -> Result<MoveRules<'_>, BadField> {
     Ok(MoveRules { only, rules })
 }
 
-/// The moves of a rule, as they were written.
+/// The moves of a rule, as text.
 fn named(moves: &Value) -> Result<Vec<&str>, BadField> {
     let texts = moves.as_array().and_then(|moves| moves.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
     let texts = texts.ok_or_else(|| BadField::new("moves", "Must be an array of moves"))?;

@@ -1,7 +1,7 @@
-//! The output for answers, until nobody wants them any more.
+//! The output for answers, until the client stops reading.
 //!
-//! A thread of its own writes them, so that a client may write all of its queries before it reads: neither the thread
-//! that reads nor those that search wait for it, until [`Output`] holds as many bytes as it may.
+//! A thread of its own writes the lines, so that a client may write all of its queries before it reads an answer: the
+//! thread that reads the input and those that search don't wait for the client until [`Output`] holds `most_bytes`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,26 +13,26 @@ use super::single::Single;
 use crate::engine::guarded;
 use crate::uci::console::{Console, aside};
 
-/// What comes out, where the program itself listens.
+/// What a channel receives in place of the console.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A line of an answer.
     Line(String),
-    /// Something for a person.
+    /// A message for standard error.
     Note(String),
 }
 
-/// A reader who has not read [`AT_ONCE`] lines in this time is taken not to read any more.
+/// After [`Output::close`], the longest wait for the client to read the next [`AT_ONCE`] lines.
 const UNREAD: Duration = Duration::from_secs(1);
 
-/// Lines that are written together.
+/// The most lines that are written with one call.
 const AT_ONCE: usize = 8;
 
-/// Whole lines, from any thread.
+/// The output of whole lines, from any thread.
 pub struct Output {
     to: To,
-    /// Held by whoever makes a line that may be long, until the line is written: so there are fewer of these lines than
-    /// searches.
+    /// A lock on the making of a line that may be long. It is held until the line is written, so that there is only one
+    /// such line at a time.
     pub long_line: Arc<Single>,
 }
 
@@ -41,7 +41,7 @@ enum To {
     Channel(Sender<Heard>),
 }
 
-/// Lines that nobody has read yet.
+/// The lines that are not written yet.
 struct Unread {
     state: Mutex<State>,
     changed: Condvar,
@@ -52,15 +52,15 @@ struct Unread {
 struct State {
     lines: VecDeque<String>,
     bytes: usize,
-    /// True if nothing is written any more.
+    /// From now on lines are dropped.
     is_closed: bool,
-    /// Nothing more will come.
+    /// No more lines will be added.
     is_ended: bool,
-    /// There is nobody who would write.
+    /// The writing thread has ended.
     is_done: bool,
 }
 
-/// Bytes that a line takes while it waits.
+/// Bytes that a line uses while it waits.
 #[allow(clippy::ptr_arg, reason = "the text itself is counted, too")]
 fn held(line: &String) -> usize {
     line.len() + size_of_val(line)
@@ -68,7 +68,8 @@ fn held(line: &String) -> usize {
 
 impl Unread {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics between two steps that belong together.
+        // The state is consistent even if a thread has panicked: no code that may panic runs between two related
+        // changes.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,7 +77,8 @@ impl Unread {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while there is no room; one answer has room whatever its length.
+    /// Adds lines; waits while there is no room. There is room for lines of any length as long as fewer than
+    /// `most_bytes` wait.
     fn push(&self, lines: impl Iterator<Item = String>) {
         let mut state = self.lock();
         while state.bytes >= self.most_bytes && !state.is_closed {
@@ -93,7 +95,7 @@ impl Unread {
         self.changed.notify_all();
     }
 
-    /// What to write next; `None` at the end.
+    /// The next lines to write; waits for them. `None` at the end.
     fn take(&self) -> Option<Vec<String>> {
         let mut state = self.lock();
         while state.lines.is_empty() && !state.is_ended {
@@ -103,7 +105,7 @@ impl Unread {
         (count > 0).then(|| state.lines.drain(..count).collect())
     }
 
-    /// Lines that were taken are written: only now there is room for others.
+    /// Frees the room of lines that were taken: only when they are written there is room for others.
     fn written(&self, lines: &[String]) {
         self.lock().bytes -= lines.iter().map(held).sum::<usize>();
         self.changed.notify_all();
@@ -127,11 +129,11 @@ impl Unread {
 }
 
 impl Output {
-    /// Lines go to `console`, and what a person should know to standard error. Of lines that nobody reads about
-    /// `most_bytes` wait here; whoever says more than that has to wait.
+    /// Writes lines to `console` and messages to standard error. About `most_bytes` of lines wait here for the client
+    /// to read; [`Output::say`] blocks while that much is waiting.
     ///
     /// # Errors
-    /// No thread.
+    /// The thread could not be started.
     pub fn new(console: Arc<Console>, most_bytes: usize) -> io::Result<Self> {
         let waiting = Arc::new(Unread { state: Mutex::default(), changed: Condvar::new(), most_bytes });
         let ours = Arc::clone(&waiting);
@@ -140,17 +142,17 @@ impl Output {
         Ok(Self { to: To::Console(waiting), long_line: Arc::default() })
     }
 
-    /// Everything goes to `channel`.
+    /// Sends all lines and messages to `channel`.
     pub fn to(channel: Sender<Heard>) -> Self {
         Self { to: To::Channel(channel), long_line: Arc::default() }
     }
 
-    /// Writes a line. One that is handed over is not copied: it may be long.
+    /// Writes a line. A `String` is taken without a copy, since the line may be long.
     pub fn say(&self, line: impl Into<String>) {
         self.push(std::iter::once(line.into()));
     }
 
-    /// Writes lines that belong together.
+    /// Writes lines that stay together.
     pub fn say_all<L: AsRef<str>>(&self, lines: &[L]) {
         self.push(lines.iter().map(|line| line.as_ref().to_string()));
     }
@@ -158,12 +160,13 @@ impl Output {
     fn push(&self, mut lines: impl Iterator<Item = String>) {
         match &self.to {
             To::Console(waiting) => waiting.push(lines),
-            // A receiver that no longer listens needs no answer.
+            // If the receiver is gone, the lines are dropped.
             To::Channel(channel) => lines.try_for_each(|line| channel.send(Heard::Line(line))).unwrap_or(()),
         }
     }
 
-    /// Whether somebody reads: what is worth something only now need not be said otherwise.
+    /// Whether a line could be added without waiting. If not, reports during a search are skipped, as they are outdated
+    /// when the client reads them.
     pub fn has_room(&self) -> bool {
         match &self.to {
             To::Console(waiting) => waiting.lock().bytes < waiting.most_bytes,
@@ -171,7 +174,7 @@ impl Output {
         }
     }
 
-    /// Writes a text for a person.
+    /// Writes a message to standard error.
     pub fn aside(&self, text: &str) {
         match &self.to {
             To::Console(_) => aside(&format!("oncilla: {text}")),
@@ -179,7 +182,7 @@ impl Output {
         }
     }
 
-    /// Closes the output: nothing is written from now on.
+    /// Drops all further lines, and those that wait for room.
     pub fn close(&self) {
         if let To::Console(waiting) = &self.to {
             waiting.lock().is_closed = true;
@@ -187,8 +190,8 @@ impl Output {
         }
     }
 
-    /// Waits until everything is written; where [`Output::close`] was called, only while somebody reads. Nothing may be
-    /// said any more.
+    /// Waits until all lines are written; after [`Output::close`], only as long as the client reads. No line may be
+    /// added after this call.
     pub fn finish(&self) {
         let To::Console(waiting) = &self.to else { return };
         let mut state = waiting.lock();
@@ -217,7 +220,7 @@ mod tests {
     use std::io::Write;
     use std::sync::mpsc::{Receiver, channel, sync_channel};
 
-    /// Takes what is written only when somebody else takes it from there.
+    /// A writer that blocks until the bytes are received.
     struct Pipe(std::sync::mpsc::SyncSender<Vec<u8>>);
 
     impl Write for Pipe {
@@ -281,7 +284,7 @@ mod tests {
         second.join().unwrap();
         output.say("third");
         output.finish();
-        // Dropping it would end the process, as when nobody reads standard output any more.
+        // If it were dropped, the process would end, as it does when the client closes standard output.
         std::mem::forget(reader);
     }
 }

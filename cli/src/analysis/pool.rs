@@ -1,4 +1,4 @@
-//! What searches many positions at once: the queue, the workers, and what these share.
+//! Everything that searches many positions at once: the queue, the workers, and the state that they share.
 
 pub(super) mod memory;
 pub(super) mod threads;
@@ -18,16 +18,16 @@ use crate::uci::console::aside;
 use memory::{Asked, Shares, Trees};
 use oncilla_syzygy::Tablebases;
 
-/// More trees at a time than this would be small ones.
+/// The most positions at a time by default. With more, each tree would be small.
 pub const MOST_AT_A_TIME: usize = 256;
 
-/// Takes queries; what comes of them goes to its [`Output`].
+/// Accepts queries, and writes the answers to an [`Output`].
 pub struct Pool {
     defaults: Defaults,
     crew: QueryCrew<Query>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
-    /// Held, so that all searches have the same ones.
+    /// Kept alive, so that all searches share them.
     _tablebases: Option<Arc<Tablebases>>,
 }
 
@@ -35,7 +35,7 @@ impl Pool {
     /// Loads the network and starts the workers.
     ///
     /// # Errors
-    /// In one line: no network, no tables although some are named, no device, or no thread.
+    /// In one line: no network, tablebases that are named but not found, no device, or no thread.
     pub fn start(typed: Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
         let settings = query::for_analysis(&meaning.settings);
         let tables = tablebases(&settings)?;
@@ -44,7 +44,7 @@ impl Pool {
         Ok(Self { _tablebases: tables, ..Self::with(evaluator, settings, typed, meaning, output)? })
     }
 
-    /// Starts the workers for an evaluator that is there.
+    /// Starts the workers for an evaluator that is loaded.
     ///
     /// # Errors
     /// In one line: no thread could be started.
@@ -68,22 +68,22 @@ impl Pool {
         Ok(Self { defaults, crew, evaluator, sessions, _tablebases: None })
     }
 
-    /// What evaluates, in one line.
+    /// Describes the evaluator in one line.
     pub fn describe(&self) -> String {
         self.evaluator.describe()
     }
 
-    /// Positions that are searched at the same time.
+    /// The number of positions that are searched at the same time.
     pub fn parallel(&self) -> usize {
         self.crew.count()
     }
 
-    /// The output for answers.
+    /// The output that answers are written to.
     pub fn output(&self) -> &Output {
         &self.crew.output
     }
 
-    /// What can be asked for beside analysis.
+    /// The actions, with everything that they act on.
     pub fn actions(&self) -> Actions<'_, Query> {
         Actions {
             queue: &self.crew.queue,
@@ -94,23 +94,23 @@ impl Pool {
         }
     }
 
-    /// Queues the positions of a query, or says what is wrong with it. Waits while the queue is full.
+    /// Queues the positions of a query, or writes the error in it. Waits while the queue is full.
     pub fn ask(&self, id: &str, request: &Object) {
         self.crew.take(id, self.defaults.read(id, request));
     }
 
-    /// Ends what waits and what is being searched, without an answer.
+    /// Drops all waiting turns and stops all running searches, without answers.
     pub fn abandon(&self) {
         self.crew.abandon();
     }
 
-    /// Waits until everything that was asked for is answered, and the answers are read.
+    /// Waits until all queries are answered and the client has read the answers.
     pub fn finish(self) {
         self.crew.finish();
     }
 }
 
-/// The tables that `SyzygyPath` names.
+/// Opens the tablebases of `SyzygyPath`.
 fn tablebases(settings: &Settings) -> Result<Option<Arc<Tablebases>>, String> {
     if settings.syzygy.paths.is_empty() {
         return Ok(None);
@@ -120,12 +120,12 @@ fn tablebases(settings: &Settings) -> Result<Option<Arc<Tablebases>>, String> {
     Ok(Some(tables))
 }
 
-/// Loads the network; besides, lines for a person.
+/// Loads the network; also returns messages for standard error.
 fn evaluator(settings: &Settings, meaning: &Meaning) -> Result<(Evaluator, Vec<String>), String> {
     Ok(Evaluator::new(&threads::for_all_searches(&settings.evaluator, meaning))?)
 }
 
-/// Shares the memory out.
+/// Divides the memory between the cache and the trees.
 fn share_out(
     mut evaluator: Evaluator,
     mut settings: Settings,
@@ -145,7 +145,7 @@ fn share_out(
     (Arc::new(evaluator), trees, Arc::new(settings))
 }
 
-/// How many positions at a time keep the evaluator busy, if each is searched by `threads` threads.
+/// The number of positions at a time that keeps the evaluator busy, if `threads` threads search each.
 fn suitable(evaluator: &Evaluator, threads: usize) -> usize {
     evaluator.searches().div_ceil(threads.max(1)).min(MOST_AT_A_TIME)
 }

@@ -1,5 +1,5 @@
-//! A query: which positions to analyse, how, and what to say of them. Everything that is of chess stands here and in
-//! `moves`.
+//! A query: which positions to analyse, how to search them, and what to report. Everything about queries that is
+//! specific to chess is here and in `moves`.
 
 use oncilla_chess::History;
 use serde_json::Value;
@@ -14,7 +14,8 @@ use crate::engine::{Restrictions, Settings};
 use crate::options::{Analysis, Kind, Meaning, Opt, Perspective, Typed, katago};
 use crate::score::ScoreType;
 
-/// Every field that a query may have. (Those of actions are ignored, as `action` itself is where it is no text.)
+/// All fields that a query may have. Those of actions are listed too, because `action` itself is ignored if it is not a
+/// string, as in KataGo.
 const FIELDS: [&str; 26] = [
     "action",
     "allowMoves",
@@ -44,10 +45,10 @@ const FIELDS: [&str; 26] = [
     "turnNumbers",
 ];
 
-/// The message about a field that has no meaning.
+/// The warning about an unknown field.
 pub const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
 
-/// What KataGo's queries have of Go: a client that always sends them has made no mistake.
+/// Fields of KataGo's queries that have a meaning only in Go. A client that always sends them makes no mistake.
 const OF_GO: [&str; 10] = [
     "boardXSize",
     "boardYSize",
@@ -67,11 +68,12 @@ const WITHOUT_MEANING: &str =
 /// The fields that say which Go board a query is about.
 const BOARD_OF_GO: [&str; 4] = ["boardXSize", "boardYSize", "initialStones", "komi"];
 
-/// A query about another game's board fails at its moves or rules: then what these are expected to be is of no use.
-fn told_what_this_is(object: &Object, bad: BadField) -> BadField {
+/// A Go query fails here at its moves, rules or initial player. Then the error says that this program expects chess,
+/// since the expected values of the field alone would not help.
+fn with_game_hint(object: &Object, bad: BadField) -> BadField {
     let of_go: Vec<&str> = BOARD_OF_GO.into_iter().filter(|field| object.contains_key(*field)).collect();
     let is_its_game = match bad.field.as_str() {
-        // A move that can be played in another position is one of chess.
+        // An illegal move is still written as a move of chess.
         "moves" => !bad.error.starts_with("Illegal move"),
         field => field == "rules" || field == "initialPlayer",
     };
@@ -87,22 +89,22 @@ fn told_what_this_is(object: &Object, bad: BadField) -> BadField {
     BadField { error, ..bad }
 }
 
-/// A query, understood.
+/// A query that has been read and checked.
 #[derive(Debug)]
 pub struct Query {
-    /// Not necessarily unique.
+    /// Need not be unique.
     pub id: String,
-    /// The moves that were played.
+    /// The start position and the moves.
     pub game: Game,
     /// Castling is written as king takes rook.
     pub chess960: bool,
-    /// Whose tree it goes on with.
+    /// The name of the session, if the search continues with its tree.
     pub session: Option<String>,
-    /// How to search.
+    /// The settings and limits of the search.
     pub plan: Plan,
-    /// What to say.
+    /// The content of the answer.
     pub wanted: Wanted,
-    /// When to speak before the end.
+    /// The times of reports during the search.
     pub reports: Reports,
 }
 
@@ -122,61 +124,62 @@ impl QueuedQuery for Query {
     }
 }
 
-/// How to search a position.
+/// The settings and limits of the search of a position.
 #[derive(Debug)]
 pub struct Plan {
-    /// Shared by all queries that override nothing.
+    /// Shared by all queries without `overrideSettings`.
     pub settings: Arc<Settings>,
-    /// Visits at most.
+    /// The most visits of the root.
     pub max_visits: u64,
-    /// Visits at most that are added to the tree.
+    /// The most playouts, which are visits added to the tree.
     pub max_playouts: Option<u64>,
-    /// Seconds at most.
+    /// The most seconds.
     pub max_time: Option<f64>,
     /// Divides the root's logits.
     pub root_temperature: Option<f32>,
-    /// Moves to leave out.
+    /// Moves that may not be searched.
     pub restrictions: Option<Arc<Restrictions>>,
-    /// Bytes that they take.
+    /// Bytes that the restrictions use.
     pub restrictions_bytes: usize,
-    /// Unvisited moves of the root are worth the parent's value less this much, times a root of the priors visited.
+    /// Root moves without visits get the value of the root less this reduction times the square root of the visited
+    /// policy.
     pub root_fpu_reduction: Option<f32>,
 }
 
-/// What an answer contains.
+/// The content of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Whose view.
+    /// The side for which numbers are reported.
     pub perspective: Perspective,
-    /// Unit of `scoreCp`.
+    /// The unit of `scoreCp`.
     pub score_type: ScoreType,
-    /// A won game's utility.
+    /// The utility of a won game.
     pub win_loss_utility: f32,
-    /// Moves of a line after its first.
+    /// The most moves of a `pv` after its first one.
     pub pv_len: usize,
-    /// `policy`.
+    /// Whether to report `policy`.
     pub policy: bool,
-    /// `pvVisits`, `pvEdgeVisits`.
+    /// Whether to report `pvVisits` and `pvEdgeVisits`.
     pub pv_visits: bool,
-    /// `tree`.
+    /// Report `tree` within these bounds.
     pub tree: Option<TreeBounds>,
 }
 
-/// How much of the tree is wanted.
+/// The part of the tree that is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeBounds {
-    /// How many plies below the root.
+    /// The depth below the root, in plies.
     pub depth: usize,
-    /// Visits of a node that is shown.
+    /// The fewest visits of a reported node.
     pub min_visits: u32,
 }
 
-/// When to report a search that goes on, in seconds.
+/// The times of reports during a search, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reports {
-    /// The first one.
+    /// From the start of the search to the first report.
     pub first: Option<f64>,
-    /// And then each time after.
+    /// From each report to the next.
     pub every: Option<f64>,
 }
 
@@ -184,14 +187,14 @@ impl Reports {
     /// `reportDuringSearchEvery` and `firstReportDuringSearchAfter`.
     ///
     /// # Errors
-    /// No number of seconds.
+    /// Not a number of seconds.
     pub fn read(fields: Fields<'_>) -> Result<Self, BadField> {
         let every = fields.seconds("reportDuringSearchEvery")?;
         Ok(Self { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every })
     }
 }
 
-/// What counts where a query does not say otherwise.
+/// The values that apply if a query does not override them.
 pub struct Defaults {
     typed: Typed,
     settings: Arc<Settings>,
@@ -200,15 +203,16 @@ pub struct Defaults {
 }
 
 impl Defaults {
-    /// The program's options, and the `settings` that they mean for a search here.
+    /// From the program's options; `settings` are those of a search here.
     pub fn new(typed: Typed, meaning: &Meaning, settings: Arc<Settings>) -> Self {
         Self { typed, settings, analysis: meaning.analysis, score_type: meaning.output.score_type }
     }
 
-    /// Reads a query. The fields are looked at in KataGo's order, so that of several bad ones the same is named.
+    /// Reads a query. The fields are checked in KataGo's order, so that the same one of several wrong fields is
+    /// reported.
     pub fn read(&self, id: &str, object: &Object) -> Read<Query> {
         let mut warnings = Vec::new();
-        let query = self.try_read(id, Fields(object), &mut warnings).map_err(|bad| told_what_this_is(object, bad));
+        let query = self.try_read(id, Fields(object), &mut warnings).map_err(|bad| with_game_hint(object, bad));
         Read { query, warnings }
     }
 
@@ -275,7 +279,7 @@ impl Defaults {
         let mut typed = self.typed.clone();
         let (mut unknown, mut given) = (Vec::new(), Vec::new());
         let bad = |reason: String| BadField::new("overrideSettings", format!("Could not set settings: {reason}"));
-        // Here, as with all settings, text counts as what it says.
+        // As with all settings, a number may be given as text.
         let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
         let root_fpu_reduction = Fields(object)
             .read(ROOT_FPU, ROOT_FPU_RANGE, |value| root_fpu_reduction(number(value)?))
@@ -297,9 +301,9 @@ impl Defaults {
         Ok(Overridden { meaning: Some(meaning), root_fpu_reduction, unknown, fixed })
     }
 
-    /// Names of those options of a query that nothing comes of: neither of each alone nor, as some count only together
-    /// with others, of it beside the others, where `all` is what they mean together. KataGo passes over its own in
-    /// silence.
+    /// The names of those options of a query that change nothing: neither when set alone, nor when added to the others
+    /// (some options have an effect only together). `all` is the meaning of all of them. KataGo's own options are left
+    /// out, as KataGo ignores them without a warning.
     fn without_effect<'o>(&self, given: &[Given<'o>], all: &Meaning) -> Vec<&'o str> {
         let usual = (self.analysis, self.score_type, Arc::clone(&self.settings));
         let all = self.counted(all);
@@ -310,7 +314,8 @@ impl Defaults {
             if self.counted(&alone) != usual {
                 return false;
             }
-            // One option has any number of spellings: all that is done for each name would take its square.
+            // An option has any number of spellings. Reading all options again for each of them would take quadratic
+            // time, so an option that later ones replace is recognised first.
             let is_replaced = given[at].is_replaced(&given[at + 1..]);
             let others = || self.typed_with(given[..at].iter().chain(&given[at + 1..])).meaning();
             is_replaced || others().is_ok_and(|others| self.counted(&others) == all)
@@ -319,7 +324,7 @@ impl Defaults {
         ours.filter(|&at| is_without(at)).map(|at| given[at].name).collect()
     }
 
-    /// The program's options, and these over them.
+    /// The program's options, overridden by these.
     fn typed_with<'g, 'o: 'g>(&self, given: impl IntoIterator<Item = &'g Given<'o>>) -> Typed {
         let mut typed = self.typed.clone();
         for Given { name, set } in given {
@@ -330,15 +335,15 @@ impl Defaults {
         typed
     }
 
-    /// What counts in a query of what its options mean.
+    /// The part of the options' meaning that a query can change.
     fn counted(&self, own: &Meaning) -> (Analysis, ScoreType, Arc<Settings>) {
         let Analysis { parallel, sessions, queue_mb, line_mb, warns, .. } = self.analysis;
         let analysis = Analysis { parallel, sessions, queue_mb, line_mb, warns, ..own.analysis };
         (analysis, own.output.score_type, self.settings_of(&own.settings))
     }
 
-    /// The settings of a query with its own options. What can't change between two positions stays, and what only a
-    /// game has: clocks, and moves that are left to chance.
+    /// The settings of a query with its own options. What can't change between two positions keeps the program's value,
+    /// and so does what has a meaning only in games: clocks and the temperature of the move choice.
     fn settings_of(&self, own: &Settings) -> Arc<Settings> {
         let ours = &*self.settings;
         let mut own = for_analysis(own);
@@ -374,7 +379,7 @@ impl Defaults {
     }
 }
 
-/// KataGo has it as a parameter of the search; here the root's moves only are asked for it.
+/// A search parameter in KataGo; here it is a field of queries and affects only the root's moves.
 const ROOT_FPU: &str = "rootFpuReductionMax";
 
 const ROOT_FPU_RANGE: &str = "Must be a number from 0.0 to 2.0";
@@ -383,14 +388,14 @@ fn root_fpu_reduction(number: f64) -> Option<f32> {
     (0.0..=2.0).contains(&number).then_some(number as f32)
 }
 
-/// An option of a query: its name there, and the options that it sets, and to what.
+/// An option in a query: the name in the query, and the program's options with the values that it sets.
 struct Given<'o> {
     name: &'o str,
     set: Vec<(&'static Opt, String)>,
 }
 
 impl Given<'_> {
-    /// Whether later ones set all that it sets.
+    /// Whether later options set everything that this one sets.
     fn is_replaced(&self, later: &[Self]) -> bool {
         let sets = |other: &Self, opt: &Opt| other.set.iter().any(|(its, _)| std::ptr::eq(*its, opt));
         self.set.iter().all(|(opt, _)| later.iter().any(|other| sets(other, opt)))
@@ -400,16 +405,16 @@ impl Given<'_> {
 /// The content of `overrideSettings`.
 #[derive(Default)]
 struct Overridden<'o> {
-    /// What the options mean with these, if there are any.
+    /// The meaning of the program's options with these overrides; `None` if there are none.
     meaning: Option<Meaning>,
     root_fpu_reduction: Option<f32>,
-    /// Names that mean nothing.
+    /// Names that have no meaning.
     unknown: Vec<&'o str>,
-    /// Names of what is the same for all queries.
+    /// Names of options that have no effect in a single query.
     fixed: Vec<&'o str>,
 }
 
-/// The settings of a search that answers to nobody's clock: it does the visits that were asked for.
+/// The settings for a search without a clock, which does as many visits as were requested.
 pub fn for_analysis(settings: &Settings) -> Settings {
     let workers = crate::engine::Workers { all: settings.workers.all.max(1), ..Default::default() };
     Settings {
@@ -482,7 +487,7 @@ fn tree_bounds(fields: Fields<'_>) -> Result<Option<TreeBounds>, BadField> {
 mod tests {
     use super::*;
 
-    /// The published schema has the same fields as this file.
+    /// The published schema has exactly the fields of [`FIELDS`].
     #[test]
     fn the_schema_has_every_field() {
         let schema: Value = serde_json::from_str(include_str!("../../../fixtures/analysis/query.schema.json")).unwrap();

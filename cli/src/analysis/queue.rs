@@ -1,4 +1,4 @@
-//! The queue between those who ask and those who search.
+//! The queue between the thread that reads queries and the workers.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,15 +8,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::turns::Accepted;
 use super::waiting::{Place, WaitingTurns};
 
-/// A query, as far as the queue has to know it: of whatever game.
+/// A query of chess or Go, with what the queue needs of it.
 pub trait QueuedQuery {
-    /// Not necessarily unique.
+    /// Need not be unique.
     fn id(&self) -> &str;
 
-    /// Queries of the same session are searched one after the other.
+    /// The session, if there is one. Its queries are searched one after the other.
     fn session(&self) -> Option<&str>;
 
-    /// Bytes that it takes, with all that a client can make long.
+    /// The memory that the query uses, in bytes, with everything whose length the client chooses.
     fn bytes(&self) -> usize;
 }
 
@@ -25,7 +25,7 @@ pub trait QueuedQuery {
 pub struct Turn<Q> {
     /// Shared with the query's other turns.
     pub query: Arc<Q>,
-    /// Moves that were played before it.
+    /// The number of moves played before the position.
     pub number: usize,
     /// The turn's part of the memory that the query takes, in bytes.
     bytes: usize,
@@ -45,12 +45,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Sets how the search can be stopped. Call it before the search starts.
+    /// Sets the function that stops the search. To be called before the search starts.
     pub fn stop_with(&self, stop: impl Fn() + Send + Sync + 'static) {
         let _ = self.stop.set(Box::new(stop));
     }
 
-    /// True once the search should end. To be asked before it starts, and once more when it has.
+    /// True once the search should end. To be checked before the search starts, and again after it has started.
     pub fn is_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }
@@ -63,7 +63,7 @@ impl Running {
     }
 }
 
-/// Turns by priority. What waits takes no more than a number of bytes: whoever brings more has to wait.
+/// Turns in the order of their priorities. The memory of waiting turns is bounded: adding more blocks.
 pub struct Queue<Q> {
     state: Mutex<State<Q>>,
     changed: Condvar,
@@ -88,31 +88,32 @@ impl<Q> Default for State<Q> {
 pub struct Taken<Q> {
     /// The turn.
     pub turn: Turn<Q>,
-    /// How it is told to end.
+    /// For stopping the search.
     pub running: Arc<Running>,
     number: u64,
 }
 
 /// The turns that a `terminate` ends.
 pub struct Ended<Q> {
-    /// Turns that will not be searched, in the order in which they came.
+    /// The turns that were removed from the queue, in the order in which they were added.
     pub waiting: Vec<Turn<Q>>,
-    /// Turns that are being searched: to be given to [`Queue::end`].
+    /// The turns that are being searched, for [`Queue::end`].
     running: Vec<u64>,
 }
 
 impl<Q: QueuedQuery> Queue<Q> {
-    /// An empty queue for `most_bytes`, and one query more.
+    /// An empty queue for `most_bytes`; the last query may exceed that.
     pub fn new(most_bytes: usize) -> Self {
         Self { state: Mutex::default(), changed: Condvar::new(), most_bytes }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<Q>> {
-        // Nothing panics between two steps that belong together.
+        // The state is consistent even if a thread has panicked: no code that may panic runs between two related
+        // changes.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds all turns of a query; waits until there is room for them.
+    /// Adds all turns of a query; waits while the queue is full.
     pub fn push(&self, accepted: Accepted<Q>) {
         let Accepted { query, turns } = accepted;
         let bytes = query.bytes() / turns.len().max(1) + size_of::<(Place, Turn<Q>)>();
@@ -143,7 +144,7 @@ impl<Q: QueuedQuery> Queue<Q> {
                 self.changed.notify_all();
                 return Some(Taken { turn, running, number });
             }
-            // What waits for its session is taken when that is free.
+            // Turns that wait for their session are taken when the search of that session has ended.
             if state.closed && state.waiting.is_empty() {
                 return None;
             }
@@ -151,7 +152,7 @@ impl<Q: QueuedQuery> Queue<Q> {
         }
     }
 
-    /// A turn has got its last answer.
+    /// To be called when the last answer to a turn has been written.
     pub fn done(&self, taken: &Taken<Q>) {
         let mut state = self.lock();
         state.running.remove(&taken.number);
@@ -162,7 +163,7 @@ impl<Q: QueuedQuery> Queue<Q> {
         }
     }
 
-    /// Takes away what waits and `is_meant`, and finds what is being searched and is.
+    /// Removes the waiting turns for which `is_meant` is true, and finds the running ones for which it is.
     pub fn find(&self, is_meant: impl Fn(&Turn<Q>) -> bool) -> Ended<Q> {
         let mut state = self.lock();
         let places = state.waiting.iter().filter(|(_, turn)| is_meant(turn)).map(|(place, _)| *place);
@@ -177,26 +178,26 @@ impl<Q: QueuedQuery> Queue<Q> {
         Ended { waiting, running }
     }
 
-    /// Ends the searches that were found and still go on.
+    /// Stops those of the found searches that still run.
     pub fn end(&self, found: &Ended<Q>) {
-        // Under the lock: a worker that is through with one of them can't have begun another meanwhile.
+        // The lock prevents that a worker finishes one of them, takes another turn, and has that one stopped.
         let state = self.lock();
         let running = found.running.iter().filter_map(|number| state.running.get(number));
         running.for_each(|(_, running)| running.end());
     }
 
-    /// Turns that wait, and those that are being searched.
+    /// The number of waiting turns, and of turns that are being searched.
     pub fn len(&self) -> (usize, usize) {
         let state = self.lock();
         (state.waiting.len(), state.running.len())
     }
 
-    /// Bytes of the queries that wait.
+    /// Bytes that the waiting queries use.
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }
 
-    /// Nothing more will come.
+    /// Tells the workers that no more queries will be added.
     pub fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();
@@ -211,7 +212,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::cmp::Reverse;
 
-    /// A query that is empty but for these fields.
+    /// A query with only these fields and no moves.
     fn query_with(id: &str, fields: &Value) -> Accepted<Query> {
         let typed = Typed::default();
         let meaning = typed.meaning().expect("settings");
@@ -222,14 +223,14 @@ mod tests {
         defaults.read(id, object).query.expect("a query")
     }
 
-    /// Bytes of a queue in which one such query waits.
+    /// Bytes of a queue in which only this query waits.
     fn bytes_with(id: &str, fields: &Value) -> usize {
         let queue = Queue::new(1);
         queue.push(query_with(id, fields));
         queue.bytes()
     }
 
-    /// Against a list that is looked through from its beginning.
+    /// Compares the queue with a list that is searched linearly.
     #[test]
     fn the_first_whose_session_is_free_is_taken() {
         let fields = [json!({}), json!({ "session": "a" }), json!({ "session": "b" })];

@@ -1,5 +1,5 @@
-//! A line to a request: JSON, an object, an id. What comes in may be anything; every line that is no request gets one
-//! answer, with the id if there is one to be read.
+//! Parses a line into a request: a JSON object with an id. A line may contain anything; one that is no request gets one
+//! answer, with the id if it can be found.
 
 use serde_json::{Map, Value, json};
 
@@ -8,19 +8,19 @@ use super::lines::InputLine;
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
-/// The values of a line take some hundred bytes each, however short the text is that they are read from. A query for
+/// The most JSON values of a line. Each takes some hundred bytes of memory, however short its text is. A query for
 /// every position of a game of 10,000 plies, each with a priority, has 30,000.
 pub const MOST_VALUES: usize = 1 << 16;
 
 /// Longest part of a bad line that its error repeats, in bytes.
 const LONGEST_QUOTE: usize = 200;
 
-/// What a line asks for.
+/// The kind of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// `action` and the whole object.
     Action(String, Object),
-    /// Positions to analyse.
+    /// A query for analysis.
     Query(Object),
 }
 
@@ -29,9 +29,9 @@ pub enum Request {
 pub struct Refusal {
     /// What is wrong.
     pub error: String,
-    /// The field that is wrong, if it is one.
+    /// The wrong field, if the error is in one.
     pub field: Option<String>,
-    /// The request's id, if it has a readable one.
+    /// The id of the request, if it can be read.
     pub id: Option<String>,
 }
 
@@ -46,10 +46,10 @@ impl Refusal {
     }
 }
 
-/// Reads a line. `None` for a blank one: it gets no answer.
+/// Parses a line. Returns `None` for a blank one, which gets no answer.
 ///
 /// # Errors
-/// The line is too long, no UTF-8, no JSON, no object, has too many values or no id.
+/// The line is too long, not UTF-8, not JSON, not an object, has too many values or no id.
 pub fn read(line: &InputLine) -> Result<Option<(String, Request)>, Refusal> {
     let refuse = |error: String, id| Refusal { error, field: None, id };
     let text = match line {
@@ -86,13 +86,13 @@ pub fn read(line: &InputLine) -> Result<Option<(String, Request)>, Refusal> {
     }))
 }
 
-/// The first bytes of a text, cut between characters.
+/// The first bytes of a text, cut at a character boundary.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_QUOTE)]
 }
 
-/// Whether a text would be more than [`MOST_VALUES`] of JSON, at least two bytes each: the whole, and what begins
-/// behind a bracket or a comma.
+/// Whether the JSON text has more than [`MOST_VALUES`] values: it counts one for the whole text, and one for each
+/// opening bracket or comma outside of strings. A value takes at least two bytes.
 fn has_too_many_values(text: &str) -> bool {
     if text.len() / 2 < MOST_VALUES {
         return false;
@@ -100,7 +100,7 @@ fn has_too_many_values(text: &str) -> bool {
     let (mut rest, mut begun) = (text, 1);
     while let Some(at) = rest.find(['"', '{', '[', ',']) {
         if rest[at..].starts_with('"') {
-            // Nothing is read after a text that does not end.
+            // The string has no end, so the text has no more values.
             let Some((_, after)) = string(&rest[at..]) else { break };
             rest = after;
         } else {
@@ -111,12 +111,12 @@ fn has_too_many_values(text: &str) -> bool {
     begun > MOST_VALUES
 }
 
-/// Like [`id_in`], for a text in which what is not UTF-8 has become U+FFFD.
+/// Like [`id_in`], for a text in which invalid UTF-8 was replaced by U+FFFD. An id with that character is not returned.
 fn sound_id_in(text: &str) -> Option<String> {
     id_in(text).filter(|id| !id.contains('\u{fffd}'))
 }
 
-/// The id of what should have been a JSON object: the first string behind `"id":` that stands directly in the outermost
+/// Finds the id in a text that is not a valid JSON object: the first string after `"id":` directly within the outermost
 /// braces.
 fn id_in(text: &str) -> Option<String> {
     let mut depth = 0;
@@ -139,7 +139,7 @@ fn id_in(text: &str) -> Option<String> {
     None
 }
 
-/// The JSON string that a text begins with, quotes included, and what follows it.
+/// Splits a text after the JSON string at its beginning; the first part includes the quotes.
 fn string(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let inside = text.strip_prefix('"')?;
@@ -169,7 +169,7 @@ mod tests {
         assert!(matches!(request, Request::Query(object) if object["moves"] == json!([1])), "the last key counts");
         let (_, request) = read(r#"{"id":"","action":"stats"}"#).unwrap().unwrap();
         assert!(matches!(request, Request::Action(action, _) if action == "stats"));
-        // As in KataGo, an action that is no text is none.
+        // As in KataGo, an `action` that is not a string is ignored.
         assert!(matches!(read(r#"{"id":"a","action":5}"#).unwrap().unwrap().1, Request::Query(_)));
     }
 
@@ -210,17 +210,17 @@ mod tests {
         assert!(long("").error.contains("too long"));
         assert_eq!(long(r#"{"id":"big","moves":["e2e4","#).id.as_deref(), Some("big"));
         assert_eq!(long("{\"id\":\"bi\u{fffd}").id, None);
-        // The object, its id, a list and what is in it.
+        // The object, the id, the list and its elements are values.
         let values = |count: usize| format!(r#"{{"id":"a","x":[{}]}}"#, vec!["0"; count - 3].join(","));
         assert!(read(&InputLine::Text(values(MOST_VALUES))).is_ok());
         let many = refusal(&values(MOST_VALUES + 1));
         assert!(many.error.contains("more than 65536 values") && many.id.as_deref() == Some("a"), "{many:?}");
         let objects = format!(r#"{{"id":"a","x":[{}{{"":0}}]}}"#, r#"{"":0},"#.repeat(MOST_VALUES / 2));
         assert!(refusal(&objects).error.contains("values"));
-        // Neither what stands in a text nor its length.
+        // Brackets and commas inside of a string don't count, and neither does its length.
         let text = format!(r#"{{"id":"a","x":"{}"}}"#, r#"[{,\","#.repeat(MOST_VALUES));
         assert!(read(&InputLine::Text(text)).is_ok());
-        // A text without an end is looked at once.
+        // An unterminated string is scanned only once.
         let endless = r#"\","#.repeat(1 << 20);
         assert!(refusal(&format!(r#"{{"id":"a","x":"{endless}"#)).error.contains("could not parse"));
         assert!(refusal(&format!("[{},\"{endless}", vec!["0"; MOST_VALUES].join(","))).error.contains("values"));

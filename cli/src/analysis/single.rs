@@ -1,31 +1,31 @@
-//! What one thread at a time may have, and hand over to another.
+//! A lock that can be released by another thread than the one that took it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What there is once.
+/// The lock.
 #[derive(Default)]
 pub struct Single {
     is_held: Mutex<bool>,
     given_back: Condvar,
 }
 
-/// Its owner has exclusive use of a [`Single`] until this is dropped.
+/// Exclusive use of a [`Single`], until this is dropped.
 pub struct Hold(Arc<Single>);
 
 impl Single {
     fn lock(&self) -> MutexGuard<'_, bool> {
-        // Nothing panics while it is locked.
+        // No code that may panic runs while this is locked.
         self.is_held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nobody else holds it.
+    /// Takes the lock; waits until it is free.
     pub fn hold(self: &Arc<Self>) -> Hold {
         let waited = self.given_back.wait_while(self.lock(), |is_held| *is_held);
         *waited.unwrap_or_else(PoisonError::into_inner) = true;
         Hold(Arc::clone(self))
     }
 
-    /// `None` where somebody holds it.
+    /// Takes the lock; `None` if it is not free.
     pub fn try_hold(self: &Arc<Self>) -> Option<Hold> {
         let was_held = std::mem::replace(&mut *self.lock(), true);
         (!was_held).then(|| Hold(Arc::clone(self)))
@@ -51,7 +51,7 @@ mod tests {
         let other = Arc::clone(&single);
         let waits = std::thread::spawn(move || other.hold());
         drop(held);
-        // Handed over to this thread.
+        // The lock was taken by another thread, and is released by this one.
         let held = waits.join().unwrap();
         assert!(single.try_hold().is_none());
         drop(held);

@@ -1,4 +1,4 @@
-//! Which positions of a query are asked for, and in which order: the same for every game.
+//! Reads the turns that a query asks for and their priorities, for both games.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,29 +8,29 @@ use super::fields::{BadField, Fields, integer};
 /// From 1 − 2⁶² to 2⁶² − 1.
 const PRIORITIES: RangeInclusive<i64> = 1 - (1 << 62)..=(1 << 62) - 1;
 
-/// What came of reading a query.
+/// The result of reading a query.
 #[derive(Debug)]
 pub struct Read<Q> {
-    /// The query, or what is wrong with it.
+    /// The query, or the error in it.
     pub query: Result<Accepted<Q>, BadField>,
-    /// What may be wrong, said before anything else.
+    /// Warnings, which are written before the answers.
     pub warnings: Vec<BadField>,
 }
 
-/// A query and which of its positions are asked for.
+/// A query with the turns that it asks for.
 #[derive(Debug)]
 pub struct Accepted<Q> {
-    /// Shared by its turns.
+    /// The query itself, which all of its turns share.
     pub query: Q,
-    /// The number of each turn and its priority, by number.
+    /// The priority of each turn, by the turn's number.
     pub turns: BTreeMap<usize, i64>,
 }
 
-/// `analyzeTurns` and the `priorities` that go with them, if there are any. Without them the last position is asked
-/// for.
+/// Reads `analyzeTurns` and their `priorities`, if there are any. Without `analyzeTurns` the result is the last
+/// position.
 ///
 /// # Errors
-/// No list of numbers, none in it, or one that is out of range; priorities without turns, or not as many.
+/// Not a list of numbers, an empty one, or a number out of range; priorities without turns, or not one for each turn.
 pub fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)>, BadField> {
     let expected = "Must specify an array of integers indicating turns to analyze";
     let numbers = fields.integers("analyzeTurns", expected)?;
@@ -63,10 +63,11 @@ pub fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)
     Ok(turns)
 }
 
-/// The turns with their priorities, in their order, each once: of several priorities the highest.
+/// Sorts the turns by number and removes duplicates, of which the highest priority counts. Turns without a priority of
+/// their own get `priority`.
 ///
 /// # Errors
-/// If `priority` is not a number in range, or if there are priorities already.
+/// If `priority` is not a number in range, or if `priorities` are given too.
 pub fn prioritized(fields: Fields<'_>, turns: Vec<(usize, Option<i64>)>) -> Result<BTreeMap<usize, i64>, BadField> {
     let expected = "Must be a number between -2^62 and 2^62";
     let priority = fields.read("priority", expected, |value| integer(value, PRIORITIES))?;

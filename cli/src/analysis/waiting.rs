@@ -1,19 +1,20 @@
-//! The turns that wait, and which of them can be searched: those of a session one after the other.
+//! The waiting turns, and which of them can be searched now: a session is searched by one worker at a time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::queue::{QueuedQuery, Turn};
 
-/// Highest priority first; among equals the first that came.
+/// The order of turns: highest priority first, and by arrival among equal priorities.
 pub type Place = (Reverse<i64>, u64);
 
-/// Turns by their places. What is first is known at once, however many wait for their session.
+/// Waiting turns by place. The first one that can be searched is found at once, even if many others wait for their
+/// session.
 pub struct WaitingTurns<Q> {
     turns: BTreeMap<Place, Turn<Q>>,
-    /// Turns without a session, and the first of each session that is free.
+    /// The turns without a session, and the first turn of each session that is not being searched.
     ready: BTreeSet<Place>,
-    /// The sessions that are being searched, or for which turns wait.
+    /// The sessions that are being searched or have waiting turns.
     sessions: HashMap<String, Session>,
 }
 
@@ -26,19 +27,19 @@ impl<Q> Default for WaitingTurns<Q> {
 #[derive(Default)]
 struct Session {
     is_busy: bool,
-    /// The places of its turns that wait.
+    /// The places of the session's waiting turns.
     places: BTreeSet<Place>,
 }
 
 impl Session {
-    /// The place of the session's turn that is ready.
+    /// The first turn of the session, if the session is not being searched.
     fn ready(&self) -> Option<&Place> {
         self.places.first().filter(|_| !self.is_busy)
     }
 }
 
 impl<Q: QueuedQuery> WaitingTurns<Q> {
-    /// Adds a turn at a place that is free.
+    /// Adds a turn at an unused place.
     pub fn insert(&mut self, place: Place, turn: Turn<Q>) {
         match turn.query.session() {
             Some(session) => self.change(session, |session| {
@@ -51,7 +52,7 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
         self.turns.insert(place, turn);
     }
 
-    /// Takes the first turn that can be searched, whose session is busy from then on.
+    /// Takes the first turn that can be searched, and marks its session as busy.
     pub fn take(&mut self) -> Option<(Place, Turn<Q>)> {
         let place = *self.ready.first()?;
         let turn = self.remove(place)?;
@@ -61,7 +62,7 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
         Some((place, turn))
     }
 
-    /// Takes a turn away that will not be searched.
+    /// Removes a turn, wherever it is in the queue.
     pub fn remove(&mut self, place: Place) -> Option<Turn<Q>> {
         let turn = self.turns.remove(&place)?;
         match turn.query.session() {
@@ -75,18 +76,18 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
         Some(turn)
     }
 
-    /// The turn of a session has got its last answer.
+    /// Marks a session as no longer busy, after the last answer of its turn.
     pub fn set_free(&mut self, session: &str) {
         self.change(session, |session| session.is_busy = false);
     }
 
-    /// Whether the session is being searched: what is ready is held against it.
+    /// Whether the session is being searched. For tests of `ready`.
     #[cfg(test)]
     pub fn is_busy(&self, session: &str) -> bool {
         self.sessions.get(session).is_some_and(|session| session.is_busy)
     }
 
-    /// Changes a session, and what is ready with it.
+    /// Changes a session, and updates `ready`.
     fn change(&mut self, name: &str, change: impl FnOnce(&mut Session)) {
         if !self.sessions.contains_key(name) {
             self.sessions.insert(name.to_string(), Session::default());

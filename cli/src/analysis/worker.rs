@@ -1,4 +1,4 @@
-//! A worker searches one position after the other, in one tree at a time, with the evaluator that all share.
+//! A worker searches one position after the other, in one tree at a time, with the evaluator that all workers share.
 
 use oncilla_chess::{History, Move, MoveList};
 use oncilla_core::search::{Fpu, MAX_VISITS};
@@ -10,7 +10,7 @@ use super::due::Due;
 use super::output::Output;
 use super::query::{Plan, Query};
 use super::queue::{Queue, Taken};
-use super::sessions::{Held, Seat, Sessions};
+use super::sessions::{Sessions, TreeEngine, TreeSummary};
 use super::single::Hold;
 use super::{failed, nothing};
 use crate::engine::{
@@ -18,7 +18,7 @@ use crate::engine::{
 };
 use crate::softmax::softmax;
 
-/// A line, and what has to be held until the line is written.
+/// A line of an answer, and the lock that is held until the line is written.
 struct Line {
     text: String,
     hold: Option<Hold>,
@@ -30,10 +30,10 @@ impl From<String> for Line {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 struct Fault {
     text: String,
-    /// On standard error.
+    /// Whether it was written to standard error already.
     was_said: bool,
 }
 
@@ -43,23 +43,24 @@ impl From<String> for Fault {
     }
 }
 
-/// Everything that a worker needs.
+/// A worker thread's state.
 pub struct Worker {
     queue: Arc<Queue<Query>>,
     output: Arc<Output>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
     settings: Arc<Settings>,
-    /// The seat for queries without a session. It is given up before a session is served, because `Hash` counts only
-    /// one tree for each worker.
-    own: Option<Seat>,
+    /// The tree for queries without a session. It is dropped before a session is searched, because `Hash` has room for
+    /// one tree per worker, besides those of the sessions.
+    own: Option<TreeEngine>,
     batch: Batch,
-    /// The last position, of which query, and after how many moves: the next one is often of the same game.
+    /// The last position, with its query and the number of moves played. The next turn is often one of the same query,
+    /// and continues from it.
     last: Option<(Arc<Query>, usize, Box<History>)>,
 }
 
 impl Worker {
-    /// A worker with a tree as in `settings`.
+    /// A worker whose tree has the size in `settings`.
     pub fn new(
         queue: Arc<Queue<Query>>,
         output: Arc<Output>,
@@ -71,7 +72,7 @@ impl Worker {
         Self { queue, output, evaluator, sessions, settings, own: None, batch, last: None }
     }
 
-    /// Until the queue is closed and empty.
+    /// Searches turns until the queue is closed and empty.
     pub fn run(mut self) {
         while let Some(taken) = self.queue.take() {
             self.search(&taken);
@@ -79,7 +80,7 @@ impl Worker {
         }
     }
 
-    /// Searches a position. However that ends, the turn gets its last line.
+    /// Searches a position. The turn gets its last line in any case.
     fn search(&mut self, taken: &Taken<Query>) {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let searched = match taken.running.is_ended() {
@@ -100,10 +101,10 @@ impl Worker {
         drop(hold);
     }
 
-    /// If the search fails, its tree is dropped.
+    /// Searches a position in its session's tree or in the worker's own; if the search fails, that tree is dropped.
     fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let session = taken.turn.query.session.as_deref();
-        // Whether it is needed or not: there is one tree here at a time.
+        // Taken in both cases: a worker has one tree at a time.
         let own = self.own.take();
         let kept = match session {
             Some(session) => {
@@ -112,35 +113,35 @@ impl Worker {
             }
             None => own,
         };
-        let mut seat = kept.unwrap_or_else(|| Seat::new(&self.settings, &self.evaluator));
-        let found = self.search_at(&mut seat, taken)?;
+        let mut tree_engine = kept.unwrap_or_else(|| TreeEngine::new(&self.settings, &self.evaluator));
+        let found = self.search_at(&mut tree_engine, taken)?;
         match session {
-            Some(session) => self.sessions.keep(session, seat),
-            None => self.own = Some(seat),
+            Some(session) => self.sessions.keep(session, tree_engine),
+            None => self.own = Some(tree_engine),
         }
         Ok(found)
     }
 
-    fn search_at(&mut self, seat: &mut Seat, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
+    fn search_at(&mut self, tree_engine: &mut TreeEngine, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
         let position = self.position(&query, turn);
         let raw = self.evaluate(&position)?;
         let mut go = Go { steers: query.session.is_some(), ..go(&query.plan) };
-        let is_shut = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
-        if is_shut {
-            // No move may be searched: the network's word is all there is.
+        let no_move_allowed = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
+        if no_move_allowed {
+            // The rules leave no move, so only the root itself is evaluated.
             go.nodes = Some(1);
             go.restrictions = None;
         }
-        configure(seat, &query.plan);
-        let restricts = is_shut || go.restrictions.as_ref().is_some_and(|rules| rules.reach_below_the_root());
-        if query.session.is_none() || restricts || seat.was_restricted {
-            seat.engine.forget();
+        configure(tree_engine, &query.plan);
+        let restricts = no_move_allowed || go.restrictions.as_ref().is_some_and(|rules| rules.reach_below_the_root());
+        if query.session.is_none() || restricts || tree_engine.was_restricted {
+            tree_engine.engine.forget();
         }
-        seat.was_restricted = restricts;
-        seat.engine.position((*position).clone());
+        tree_engine.was_restricted = restricts;
+        tree_engine.engine.position((*position).clone());
         let (last, found) = channel();
-        let observer = Listener {
+        let observer = SearchObserver {
             due: Due::new(query.reports),
             query,
             turn,
@@ -151,21 +152,22 @@ impl Worker {
             output: Arc::clone(&self.output),
             last,
         };
-        let stopper = seat.engine.stopper();
+        let stopper = tree_engine.engine.stopper();
         taken.running.stop_with(move || stopper.stop());
-        seat.engine.go(go, Box::new(observer))?;
+        tree_engine.engine.go(go, Box::new(observer))?;
         if taken.running.is_ended() {
-            // It was ended before it began.
-            seat.engine.stop();
+            // It was ended before the search had started.
+            tree_engine.engine.stop();
         }
-        seat.engine.wait();
+        tree_engine.engine.wait();
         let Some(found) = found.try_iter().last() else { return Ok(None) };
-        let (line, held) = found.map_err(|text| Fault { text, was_said: true })?;
-        seat.held = held;
+        let (line, summary) = found.map_err(|text| Fault { text, was_said: true })?;
+        tree_engine.summary = summary;
         Ok(line)
     }
 
-    /// The position of a turn, made from that of an earlier turn of the same query if there is one.
+    /// The position of a turn. It continues from the last position if that belongs to an earlier turn of the same
+    /// query.
     fn position(&mut self, query: &Arc<Query>, turn: usize) -> Box<History> {
         let known = self.last.take().filter(|(last, played, _)| Arc::ptr_eq(last, query) && *played <= turn);
         let (played, mut history) = match known {
@@ -177,7 +179,7 @@ impl Worker {
         history
     }
 
-    /// The network's own word. It comes into the cache, where the search finds it.
+    /// The network's evaluation of the position. It is stored in the cache, where the search finds it.
     fn evaluate(&mut self, position: &History) -> Result<Raw, String> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
@@ -189,14 +191,14 @@ impl Worker {
         if !self.evaluator.has_value_error() {
             return Ok(known);
         }
-        // The cache does not keep the error.
+        // The cache does not store the value error, so the position is evaluated again.
         let mut fresh = self.evaluator.batch_without_cache();
         fresh.push(position, &legal);
         ask(&self.evaluator, &mut fresh, &self.output)
     }
 }
 
-/// What the network says of the only position of a batch.
+/// Evaluates the only position of a batch.
 fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw, String> {
     if let Some(note) = evaluator.run(batch)? {
         output.aside(&note);
@@ -207,15 +209,15 @@ fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw,
     Ok(Raw { value: Some(batch.value(0)), error: batch.value_error(0), policy: softmax(batch.logits(0)) })
 }
 
-/// Passes the settings of a query to an engine, if it has others.
-fn configure(seat: &mut Seat, plan: &Plan) {
+/// Configures an engine for a query, if its settings differ.
+fn configure(tree_engine: &mut TreeEngine, plan: &Plan) {
     let mut settings = Arc::clone(&plan.settings);
     if let Some(reduction) = plan.root_fpu_reduction {
         Arc::make_mut(&mut settings).params.fpu_at_root = Some(Fpu::Reduction(reduction));
     }
-    if !Arc::ptr_eq(&settings, &seat.settings) {
-        seat.engine.configure((*settings).clone());
-        seat.settings = settings;
+    if !Arc::ptr_eq(&settings, &tree_engine.settings) {
+        tree_engine.engine.configure((*settings).clone());
+        tree_engine.settings = settings;
     }
 }
 
@@ -230,7 +232,8 @@ fn go(plan: &Plan) -> Go {
     }
 }
 
-/// Leaves out what the rules say. False if they leave nothing at the root.
+/// Applies the rules to the root's moves, and to the moves below it if they reach further. Returns false if no root
+/// move is left.
 fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) -> bool {
     let Some(rules) = rules else { return true };
     let mut legal = MoveList::new();
@@ -244,8 +247,8 @@ fn restrict(go: &mut Go, rules: Option<&Arc<Restrictions>>, position: &History) 
     is_open
 }
 
-/// Hears of one search.
-struct Listener {
+/// Observes one search.
+struct SearchObserver {
     query: Arc<Query>,
     turn: usize,
     position: Box<History>,
@@ -254,11 +257,12 @@ struct Listener {
     evaluator: Arc<Evaluator>,
     output: Arc<Output>,
     due: Due,
-    /// The last line goes to the worker, which says it when the search is over. If the search broke off, why follows.
-    last: Sender<Result<(Option<Line>, Held), String>>,
+    /// Sends the last line to the worker, which writes it when the search has ended. If the search fails, the error is
+    /// sent after that.
+    last: Sender<Result<(Option<Line>, TreeSummary), String>>,
 }
 
-impl Listener {
+impl SearchObserver {
     fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
         let reporter = Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw);
         reporter.knowing(&self.results).line(search, is_during_search)
@@ -272,7 +276,7 @@ impl Listener {
     fn report(&mut self, search: &Search<'_>) {
         let hold = self.query.wanted.tree.map(|_| self.output.long_line.try_hold());
         if matches!(hold, Some(None)) {
-            // The next look is soon.
+            // It is tried again at the next look, which is soon.
             return;
         }
         if let Some(line) = self.line(search, true) {
@@ -282,12 +286,12 @@ impl Listener {
     }
 }
 
-impl Observer for Listener {
+impl Observer for SearchObserver {
     fn info(&mut self, _: &Info) {}
 
     fn done(&mut self, done: &Done) {
         if let Some(fault) = &done.fault {
-            // The worker waits for it.
+            // The worker receives it, so this can't fail.
             let _ = self.last.send(Err(fault.clone()));
         }
     }
@@ -303,9 +307,9 @@ impl Observer for Listener {
     fn look(&mut self, search: &Search<'_>, is_last: bool) {
         if is_last {
             let (visits, tree_bytes) = (search.nodes(), search.repository().live_bytes());
-            let held = Held { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
-            // The worker waits for it.
-            let _ = self.last.send(Ok((self.last_line(search), held)));
+            let summary = TreeSummary { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
+            // The worker receives it, so this can't fail.
+            let _ = self.last.send(Ok((self.last_line(search), summary)));
         } else if self.due.is_now() && self.output.has_room() {
             self.report(search);
         }
@@ -318,7 +322,8 @@ mod tests {
     use crate::engine::{BackendKind, CacheSize};
     use crate::options::Typed;
 
-    /// Calls of each thread: in one of some hundreds another takes the entry away at the wrong moment.
+    /// Calls per thread. One in some hundred calls finds its cache entry evicted by the other thread at the critical
+    /// moment.
     const CALLS: usize = 20_000;
 
     #[test]
@@ -326,7 +331,7 @@ mod tests {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
         let mut evaluator = Evaluator::new(&settings.evaluator).unwrap().0;
-        // Two positions fight for the room of one.
+        // The cache has room for only one of the two positions.
         evaluator.set_cache(CacheSize { entries: 1, mb: 1 }).unwrap();
         let (evaluator, settings) = (Arc::new(evaluator), Arc::new(settings));
         let repeat = |position: History| {

@@ -1,11 +1,11 @@
-//! `oncilla eval` with a network of Go.
+//! `oncilla eval` with a Go network.
 //!
-//! A line in is the position of an analysis query: `{"boardXSize", "boardYSize", "rules", "komi", "initialStones",
-//! "initialPlayer", "moves"}`, and perhaps `"symmetry"`, 0 to 7, through which the network looks; one for human play is
-//! told whose by `"overrideSettings": {"humanSLProfile": "rank_5k"}`. What else a query has changes nothing. A line
-//! out: `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …, "pass": 0.01}, "ownership":
-//! […]}`, all seen by the side to move: winrate = ½(1 + win − loss), points, ownership row by row from the top. The
-//! network sees the moves of the game.
+//! A line of input is a position as in an analysis query: `{"boardXSize", "boardYSize", "rules", "komi",
+//! "initialStones", "initialPlayer", "moves"}`. `"symmetry"`, 0 to 7, transforms the board for the network. A network
+//! for human play needs a profile: `"overrideSettings": {"humanSLProfile": "rank_5k"}`. Other fields of queries are
+//! ignored. A line of output is `{"winrate", "noResult", "lead", "score", "scoreStdev", "policy": {"D4": 0.2, …,
+//! "pass": 0.01}, "ownership": […]}`, all for the side to move: winrate = ½(1 + win − loss), scores in points,
+//! ownership row by row from the top. The network sees the moves of the game.
 
 use oncilla_go::profile::Profile;
 use oncilla_go::{Size, Symmetry};
@@ -22,17 +22,17 @@ use crate::engine::EvaluatorSettings;
 use crate::go::{Batch, Evaluation, Evaluator, Game, NO_PROFILE, PolicyRules, Question};
 use crate::uci::console::aside;
 
-/// The network's own policy: the plain one, and as much for a pass as it says.
+/// The network's own policy: not optimistic, and without a limit for the pass.
 const PLAIN: PolicyRules = PolicyRules { temperature: 1.0, optimism: 0.0, most_pass: 1.0 };
 
-/// A position, and how it is looked at.
+/// A position, with the options of its evaluation.
 pub struct Position {
     game: Arc<Game>,
     symmetry: Symmetry,
     profile: Option<Profile>,
 }
 
-/// What the network says of a position.
+/// The network's evaluation of a position.
 #[derive(Serialize)]
 pub struct Answer {
     winrate: f32,
@@ -46,7 +46,7 @@ pub struct Answer {
     ownership: Vec<f32>,
 }
 
-/// Reads a line, for a network that is one for human play or not.
+/// Parses a line. `is_for_human_play`: the network is one for human play.
 ///
 /// # Errors
 /// In one line: not a JSON object, or a field that is wrong.
@@ -71,7 +71,7 @@ fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
     Ok(Position { game: Arc::new(game), symmetry, profile })
 }
 
-/// Whose play is wanted, of all that a query may override.
+/// Reads the profile, which is the only override that is used.
 fn profile(fields: Fields<'_>, is_for_human_play: bool) -> Result<Option<Profile>, BadField> {
     let (field, name) = ("overrideSettings", "humanSLProfile");
     let object = fields.read(field, "Must be an object", Value::as_object)?;
@@ -87,32 +87,32 @@ fn profile(fields: Fields<'_>, is_for_human_play: bool) -> Result<Option<Profile
     }
 }
 
-/// Evaluates lines of positions.
+/// Evaluates the positions of lines.
 pub struct Oracle {
     evaluator: Evaluator,
     batch: Batch,
 }
 
 impl Oracle {
-    /// Evaluates with a network that has been read.
+    /// An evaluator for a network that has been read.
     pub fn new(model: Model, settings: &EvaluatorSettings) -> Self {
         Self { evaluator: Evaluator::new(model, settings.clone(), 0), batch: Batch::default() }
     }
 
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// One line: no JSON object, or a field that is wrong.
+    /// In one line: not a JSON object, or a field that is wrong.
     pub fn understand(&self, line: &str) -> Result<Position, String> {
         understand(line, self.evaluator.model().encodes_metadata())
     }
 
-    /// What the network says of each.
+    /// Evaluates the positions.
     ///
     /// # Errors
     /// In one line: no device, or a backend that fails.
     pub fn answer(&mut self, positions: &[&Position]) -> Result<Vec<Answer>, String> {
-        // A batch is of one size.
+        // All positions of a batch have the same board size.
         let mut by_size: Vec<(Size, Vec<usize>)> = Vec::new();
         for (at, position) in positions.iter().enumerate() {
             let size = position.game.size();

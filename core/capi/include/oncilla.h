@@ -138,7 +138,7 @@ enum OncillaStatus
     // The event does not wait for an answer, or not for this one; or the tree was cleared or advanced since it was
     // gathered.
     ONCILLA_STALE = 11,
-    // Nobody said which move the event's last one is: call oncilla_event_name.
+    // The event's last move has not been named: call oncilla_event_name.
     ONCILLA_UNNAMED = 12,
     // The answer says that the game goes on, but came without a legal move.
     ONCILLA_NO_EDGES = 13,
@@ -167,7 +167,7 @@ enum OncillaMet
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // A node that nobody has evaluated: call oncilla_settle or oncilla_answer.
+    // A node that has not been evaluated: call oncilla_settle or oncilla_answer.
     ONCILLA_LEAF = 0,
     // A node whose value is known already: call oncilla_bring_back, for there is nothing to answer.
     ONCILLA_KNOWN = 1,
@@ -688,7 +688,7 @@ OncillaStatus oncilla_search_new(void *memory,
 OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 
 // Changes the parameters. A new policy temperature affects new nodes only. `draw_score` and `wdl_rescale` are those of
-// the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
+// the side to move at the root: a host that advances the root by one ply changes the signs of `draw_score` and
 // `wdl_rescale.diff`.
 OncillaStatus oncilla_set_params(struct OncillaSearch *search, const struct OncillaParams *params);
 

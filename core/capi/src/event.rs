@@ -112,7 +112,7 @@ impl BorrowMut<Event<PLIES>> for Lent {
 /// Calls `run` with the host's events, if all of them are events, and no two are the same.
 ///
 /// # Safety
-/// `events` is NULL, or leads to `count` pointers, each of which is NULL or leads to an event; nobody else uses the
+/// `events` is NULL, or leads to `count` pointers, each of which is NULL or leads to an event; no other code uses the
 /// pointers or the events.
 unsafe fn with_events(
     events: *mut *mut OncillaEvent,
@@ -157,7 +157,7 @@ unsafe fn with_events(
 #[allow(clippy::enum_variant_names, reason = "C has no other names than these")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OncillaMet {
-    /// A node that nobody has evaluated: call oncilla_settle or oncilla_answer.
+    /// A node that has not been evaluated: call oncilla_settle or oncilla_answer.
     OncillaLeaf = 0,
     /// A node whose value is known already: call oncilla_bring_back, for there is nothing to answer.
     OncillaKnown = 1,

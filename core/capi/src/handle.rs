@@ -31,7 +31,7 @@ fn check<T>(pointer: *const T) -> Outcome {
 /// host has mistaken something smaller for one.
 ///
 /// # Safety
-/// `pointer` is NULL, or leads to an initialised word that nobody writes to meanwhile.
+/// `pointer` is NULL, or leads to an initialised word that is not written to meanwhile.
 unsafe fn check_handle<H: Handle>(pointer: *const H) -> Outcome {
     check(pointer)?;
     // SAFETY: not NULL, aligned for a type that begins with a word, and the caller says the rest.
@@ -43,7 +43,7 @@ unsafe fn check_handle<H: Handle>(pointer: *const H) -> Outcome {
 ///
 /// # Safety
 /// `pointer` is NULL, or leads to an initialised word. If that word is the mark, memory begins there that was lent to
-/// the function that makes such handles and is used for nothing else, and during `'h` nobody has an exclusive reference
+/// the function that makes such handles and is used for nothing else, and during `'h` there is no exclusive reference
 /// to it.
 pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaStatus> {
     // SAFETY: the caller's contract is this function's. The mark tells a handle from other memory that the host may
@@ -57,9 +57,9 @@ pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaS
 /// An exclusive reference to a handle.
 ///
 /// # Safety
-/// As for [`shared`]; besides, nobody else has a reference to it during `'h`.
+/// As for [`shared`]; besides, there is no other reference to it during `'h`.
 pub unsafe fn alone<'h, H: Handle>(pointer: *mut H) -> Result<&'h mut H, OncillaStatus> {
-    // SAFETY: as above, and the caller says that nobody else has a reference.
+    // SAFETY: as above, and the caller says that there is no other reference.
     unsafe {
         check_handle(pointer)?;
         Ok(&mut *pointer)
@@ -69,7 +69,7 @@ pub unsafe fn alone<'h, H: Handle>(pointer: *mut H) -> Result<&'h mut H, Oncilla
 /// Reads a single object from the host.
 ///
 /// # Safety
-/// `pointer` is NULL, or leads to an initialised `T`, which nobody changes during `'p`.
+/// `pointer` is NULL, or leads to an initialised `T`, which is not changed during `'p`.
 pub unsafe fn input<'p, T>(pointer: *const T) -> Result<&'p T, OncillaStatus> {
     check(pointer)?;
     // SAFETY: not NULL, aligned, and the caller says the rest.
@@ -79,7 +79,7 @@ pub unsafe fn input<'p, T>(pointer: *const T) -> Result<&'p T, OncillaStatus> {
 /// Reads `count` objects from the host. If `count` is 0, the pointer may be NULL.
 ///
 /// # Safety
-/// `pointer` is NULL, or leads to `count` initialised objects, which nobody changes during `'p`.
+/// `pointer` is NULL, or leads to `count` initialised objects, which are not changed during `'p`.
 pub unsafe fn inputs<'p, T>(pointer: *const T, count: usize) -> Result<&'p [T], OncillaStatus> {
     if count == 0 {
         return Ok(&[]);
@@ -93,14 +93,14 @@ pub unsafe fn inputs<'p, T>(pointer: *const T, count: usize) -> Result<&'p [T], 
 /// Like [`inputs`], for objects that the function changes.
 ///
 /// # Safety
-/// As for [`inputs`]; besides, nobody else reads the objects during `'p`.
+/// As for [`inputs`]; besides, no other code reads the objects during `'p`.
 pub unsafe fn changed<'p, T>(pointer: *mut T, count: usize) -> Result<&'p mut [T], OncillaStatus> {
     if count == 0 {
         return Ok(&mut []);
     }
     check_count::<T>(count)?;
     check(pointer)?;
-    // SAFETY: as above, and nobody else uses it.
+    // SAFETY: as above, and no other code uses it.
     Ok(unsafe { core::slice::from_raw_parts_mut(pointer, count) })
 }
 
@@ -118,7 +118,7 @@ pub struct Output<T> {
 /// Room for one object.
 ///
 /// # Safety
-/// `pointer` is NULL, or leads to room for a `T`, which nobody else uses as long as the [`Output`] lives.
+/// `pointer` is NULL, or leads to room for a `T`, which no other code uses as long as the [`Output`] lives.
 pub unsafe fn output<T>(pointer: *mut T) -> Result<Output<T>, OncillaStatus> {
     check(pointer)?;
     Ok(Output { first: pointer, room: 1 })
@@ -163,7 +163,7 @@ impl<T: Copy> Output<T> {
 /// Where in a block of lent memory to put a handle: at the first place that its alignment allows.
 ///
 /// # Safety
-/// `memory` is NULL, or leads to `bytes` bytes that nobody else uses.
+/// `memory` is NULL, or leads to `bytes` bytes that no other code uses.
 pub unsafe fn place<H>(memory: *mut c_void, bytes: usize, needed: usize) -> Result<NonNull<H>, OncillaStatus> {
     let memory = NonNull::new(memory).ok_or(OncillaStatus::OncillaNullPointer)?;
     if !memory.addr().get().is_multiple_of(ONCILLA_ALIGN) {

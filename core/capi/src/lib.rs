@@ -7,11 +7,11 @@
 //! # Safety
 //!
 //! One contract holds for every function, and stands at the top of the header. A pointer that a host passes is either
-//! NULL, or it leads to as many initialised objects as its type and the count beside it say; nobody changes them during
-//! the call (nor, if they are output, reads them). What can be checked of a pointer is checked before it is used: NULL,
-//! alignment, the size of lent memory, and the word that every handle begins with. A function that takes `*const
-//! OncillaSearch` makes a shared reference of it, and one that takes `*mut OncillaSearch` an exclusive one: so the
-//! header's rule for threads is that of [`Search`](oncilla_core::search::Search).
+//! NULL, or it leads to as many initialised objects as its type and the count beside it say; no other code changes them
+//! during the call (nor, if they are output, reads them). What can be checked of a pointer is checked before it is
+//! used: NULL, alignment, the size of lent memory, and the word that every handle begins with. A function that takes
+//! `*const OncillaSearch` makes a shared reference of it, and one that takes `*mut OncillaSearch` an exclusive one: so
+//! the header's rule for threads is that of [`Search`](oncilla_core::search::Search).
 //!
 //! All `unsafe` is here: in `handle.rs`, where pointers become references, where a type declares that it begins with
 //! that word, and in the functions that say by their signature which pointers they take.

@@ -89,7 +89,7 @@ impl Layout {
 /// Makes an array in a search's memory, with every word 0.
 ///
 /// # Safety
-/// `first` leads to `count` objects of only [`AtomicU32`]s, aligned for them, that nobody else uses from now on.
+/// `first` leads to `count` objects of only [`AtomicU32`]s, aligned for them, that no other code uses from now on.
 unsafe fn zeroed<T>(first: NonNull<u8>, count: u32) -> &'static [T] {
     let first = first.cast::<T>();
     let count = count as usize;
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn oncilla_search_end(search: *mut OncillaSearch) -> Oncil
 }
 
 /// Changes the parameters. A new policy temperature affects new nodes only. `draw_score` and `wdl_rescale` are those of
-/// the side to move at the root: whoever advances the root by one ply changes the signs of `draw_score` and
+/// the side to move at the root: a host that advances the root by one ply changes the signs of `draw_score` and
 /// `wdl_rescale.diff`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: *const OncillaParams) -> OncillaStatus {

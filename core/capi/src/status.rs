@@ -35,7 +35,7 @@ pub enum OncillaStatus {
     /// The event does not wait for an answer, or not for this one; or the tree was cleared or advanced since it was
     /// gathered.
     OncillaStale = 11,
-    /// Nobody said which move the event's last one is: call oncilla_event_name.
+    /// The event's last move has not been named: call oncilla_event_name.
     OncillaUnnamed = 12,
     /// The answer says that the game goes on, but came without a legal move.
     OncillaNoEdges = 13,

@@ -6,7 +6,7 @@
 //! given or allowed counts as [`MATE`].
 //!
 //! After the reply, three things are simplified: either side may also stop, in check or not; pawns become queens;
-//! nobody captures en passant.
+//! captures en passant are ignored.
 
 use core::cell::Cell;
 

@@ -117,8 +117,8 @@ pub(crate) fn parse(fen: &str) -> Result<Setup, FenError> {
     Ok(Setup { board, en_passant: builder.en_passant.map(Square::file), rule50, ply })
 }
 
-/// Builds the board. An en-passant flag that no double step can have left is dropped if nobody could use it anyway: the
-/// legal moves are the same without it. If somebody could use it, the FEN contradicts itself about what may be played.
+/// Builds the board. An en-passant flag that no double step can have left is dropped if no pawn could use it anyway:
+/// the legal moves are the same without it. If one could use it, the FEN contradicts itself about what may be played.
 fn build(builder: &mut BoardBuilder) -> Result<Board, FenError> {
     let built = builder.build();
     if matches!(built, Err(BoardBuilderError::InvalidEnPassant)) && !somebody_captures_en_passant(builder) {
@@ -437,7 +437,7 @@ mod tests {
         }
     }
 
-    /// No double step can have led here, and nobody could capture: no pawn stands beside, or the king is in check.
+    /// No double step can have led here, and no capture is possible: no pawn stands beside, or the king is in check.
     #[test]
     fn an_impossible_en_passant_flag_that_nobody_can_use_is_dropped() {
         for (fen, without) in [
@@ -449,7 +449,7 @@ mod tests {
             let game = Game::from_fen(fen).unwrap();
             assert_eq!((game.last().en_passant(), game.to_fen(false).as_str()), (None, without));
         }
-        // A flag that a double step can have left stays, as ever, if nobody can use it.
+        // A flag that a double step can have left is kept, even if no pawn can use it.
         assert_eq!(Game::from_fen("4k3/8/8/2p5/8/8/8/4K3 w - c6").unwrap().last().en_passant(), Some(File::C));
     }
 

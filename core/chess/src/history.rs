@@ -112,7 +112,7 @@ impl Position {
     }
 
     /// Whether pieces, side to move, castling rights and legal captures en passant are the same: by the rules of the
-    /// game positions are the same if the possible moves are, and a flag that nobody can use allows none.
+    /// game positions are the same if the possible moves are, and a flag that no pawn can use allows none.
     fn occurs_again_in(&self, other: &Position) -> bool {
         let (a, b) = (&self.board, &other.board);
         self.identity == other.identity
@@ -467,11 +467,11 @@ mod tests {
         assert_eq!(pinned.last().playable_en_passant(), None);
     }
 
-    /// Whoever compares the flags finds other positions here; the possible moves are the same.
+    /// The flags of these positions differ, and the possible moves are the same.
     #[test]
     fn an_en_passant_flag_that_nobody_can_use_hides_no_repetition() {
         for (fen, first, cycle) in [
-            // Nobody stands beside the pawn; the capture would open the fourth rank to the queen.
+            // No pawn stands beside the pawn; the capture would open the fourth rank to the queen.
             ("3q2k1/8/8/8/4P3/8/8/7K b - e3 0 1", "", "d8d7 h1g1 d7d8 g1h1"),
             ("8/8/8/8/k3p2Q/8/3P4/3K4 w - - 0 1", "d2d4", "a4a5 h4h5 a5a4 h5h4"),
         ] {

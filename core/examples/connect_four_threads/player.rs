@@ -154,7 +154,7 @@ fn work(search: &RwLock<Search<Tree<'_>>>, board: Board, watch: &Mutex<Watch<'_>
             return;
         }
         share = Counts::ZERO;
-        // Not in the `match`: making room waits until nobody reads.
+        // Not in the `match`: making room waits for the read lock to be released, which the `match` would hold.
         let met = playouts(&shared(), &mut events, board, &mut share);
         end = match met {
             Some(Gathered::Full) if make_room(search, &mut events[0]) => None,

@@ -9,7 +9,7 @@ use crate::grid::{self, CELLS, Cell, neighbours};
 use crate::points::{Move, PointSet};
 use crate::rules::{Scoring, Tax};
 
-/// Points by owner. A point may be nobody's.
+/// Points by owner. A point may have no owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Area {
     owned: [PointSet; 2],
@@ -35,7 +35,7 @@ impl Area {
         self.owned[0] | self.owned[1]
     }
 
-    /// Gives a player those of the points that nobody owns yet.
+    /// Gives a player those of the points that have no owner yet.
     fn claim(&mut self, color: Color, points: PointSet) {
         self.owned[color as usize] |= points - self.any();
     }

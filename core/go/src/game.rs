@@ -171,7 +171,7 @@ pub enum Ending {
 pub enum Outcome {
     /// White's points minus Black's, with komi and everything else.
     WhiteLead(f32),
-    /// Nobody has won, and it is not a draw either.
+    /// Neither a win nor a draw.
     NoResult,
     /// Territory is counted once the players agree which stones are dead; the rules alone don't say. (KataGo has them
     /// play it out, in two more phases, which this crate does not know.)
@@ -342,7 +342,7 @@ impl<const CAP: usize> Game<CAP> {
         self.is_legal_for(self.side, mv)
     }
 
-    /// Whether a player may play a move, whoever's turn it is.
+    /// Whether a player may play a move, even if it is not the player's turn.
     pub fn is_legal_for(&self, color: Color, mv: Move) -> bool {
         self.board.is_legal(color, mv, self.rules.suicide) && !self.repeats(color, mv)
     }

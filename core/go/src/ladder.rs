@@ -30,7 +30,7 @@ pub struct Ladders {
 /// Reads the ladders of all chains. The moves in [`Ladders::starts`] are the `attacker`'s.
 ///
 /// Depth first. The defender tries to capture chains around that are in atari, and to extend; the attacker tries both
-/// liberties. Nobody kills their own stones. The ko of the position does not bind a defender who moves first.
+/// liberties. Neither side plays suicide. The ko of the position does not bind a defender who moves first.
 ///
 /// It takes up to 20 KB of the stack.
 pub fn ladders(board: &Board, attacker: Color) -> Ladders {

@@ -119,7 +119,7 @@ impl Profile {
         Some(Self(Players::Ranked { black, white, before_alpha_zero }))
     }
 
-    /// What a network reads of it, where this player is to move on a board of so many points.
+    /// The input of a network for this profile; the player is to move on a board of `area` points.
     pub fn metadata(self, to_move: Color, area: usize) -> [f32; METADATA] {
         let mut row = [0.0; METADATA];
         row[PERSONS..PERSONS + 2].fill(1.0);

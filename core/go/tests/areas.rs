@@ -235,7 +235,7 @@ fn what_is_alive_stays_alive_while_its_owner_passes() {
     QuickCheck::new().tests(2000).quickcheck(property as fn((u8, u8), Vec<u8>, Vec<u16>, bool) -> bool);
 }
 
-/// White's stone at D5 is dead, and Black's area around it is beside the dame at C3: a tax leaves it to nobody.
+/// White's stone at D5 is dead, and Black's area around it is beside the dame at C3: with a tax it has no owner.
 #[test]
 fn a_tax_gives_nobody_the_dead_stones_of_an_area_beside_a_dame() {
     let rows = [".X..X.", "XX.OXX", "XXXXXX", "OO.OOO", "OOOOOO", ".O.O.."];

@@ -149,7 +149,7 @@ fn two_passes_end_no_game_under_spight_and_a_third_one_does() {
     assert_eq!((game.ending(), game.outcome(), game.pass_would_end()), (None, None, true));
     play(&mut game, "pass");
     assert_eq!((game.ending(), game.outcome()), (Some(Ending::Passes), Some(Outcome::WhiteLead(7.5 - 25.0))));
-    // After another stone nobody has passed in that position yet.
+    // After another stone there is no pass in that position yet.
     play(&mut game, "D4 pass pass");
     assert_eq!((game.ending(), game.pass_would_end()), (None, true));
     // The pass that takes the button is not repeated by a later one.

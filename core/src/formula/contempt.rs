@@ -221,15 +221,15 @@ fn mu_of_elo(elo: f64) -> f64 {
 /// `ContemptMode`: which side the contempt belongs to. White is the side that moves first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ContemptMode {
-    /// The side to move at the root; nobody in a search that goes on until it is stopped, for that is analysis, in
+    /// The side to move at the root; no side in a search that goes on until it is stopped, since that is analysis, in
     /// which no side is ours.
     #[default]
     Play,
-    /// White, whoever is to move.
+    /// White, whichever side is to move.
     WhiteSideAnalysis,
-    /// Black, whoever is to move.
+    /// Black, whichever side is to move.
     BlackSideAnalysis,
-    /// Nobody.
+    /// No side.
     Disable,
 }
 
@@ -273,7 +273,7 @@ impl Contempt {
     }
 
     /// How values change in a search, as the side to move at the root sees it. `endless`: the search goes on until it
-    /// is stopped (`go infinite`). The draw rate changes even where nobody has contempt.
+    /// is stopped (`go infinite`). The draw rate changes even if no side has contempt.
     ///
     /// Nodes keep the values that they were given: a tree that was searched with another side's contempt, or with
     /// another [`Rescale`], has to be cleared.

@@ -30,7 +30,7 @@ impl Dirichlet {
     }
 
     /// Mixes noise into priors: `P = (1 − ε)·P + ε·η / Σ η` with `η ~ Gamma(α, 1)`, one for each prior. Priors that add
-    /// up to 1 still do. Their order changes: whoever keeps edges by falling prior sorts them again.
+    /// up to 1 still do. Their order changes: a caller that keeps edges by falling prior has to sort them again.
     ///
     /// Returns whether noise was mixed in. It is not if `epsilon` is 0, nor if `Σ η` is too small for a normal number
     /// of single precision (which happens with few priors and an `alpha` below 0.1): Lc0 leaves the priors alone then,

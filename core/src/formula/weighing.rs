@@ -192,7 +192,7 @@ mod tests {
             weights(&Weighing::OFF, &of).iter().zip(&of).all(|(&weight, branch)| weight == branch.n)
         }
 
-        /// Nobody's visits count less than nothing, and together they count no more than there are.
+        /// No branch has a negative weight, and all weights together are no more than the visits.
         fn weights_are_taken_from_visits(of: Vec<(u8, i8, u8)>) -> bool {
             let of = branches(&of);
             let found = weights(&KATAGO, &of);

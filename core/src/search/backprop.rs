@@ -18,7 +18,7 @@ pub enum Refused {
     /// Nothing changed: the tree was cleared or re-rooted since the event was gathered, or the event has no leaf of its
     /// own, or its leaf needs the other method of the two, [`Search::answer`] and [`Search::backprop`].
     Stale,
-    /// Nobody said which move the event's last one is, see [`Event::name`].
+    /// The event's last move has not been named, see [`Event::name`].
     Unnamed,
     /// The answer says that the game goes on, but came without a legal move.
     NoEdges,
@@ -209,8 +209,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: so whoever finds the leaf's
-    /// edges knows the move that leads to it, and no playout is on its way to a leaf that is no longer linked.
+    /// Writes an answer into a leaf below the root. Its parent stays locked meanwhile: so a thread that finds the
+    /// leaf's edges knows the move that leads to it, and no playout is on its way to a leaf that is no longer linked.
     fn settle_below<const PLIES: usize>(
         &self,
         event: &mut Event<PLIES>,

@@ -64,7 +64,7 @@ pub struct Event<const PLIES: usize = MAX_PLIES> {
     pub(super) path: Vec<Step, PLIES>,
     pub(super) leaf: Option<Key>,
     pub(super) stage: Stage,
-    /// Index of the last step's move among the legal ones, while nobody has said which move that is.
+    /// Index of the last step's move among the legal ones, until the move is named.
     pub(super) unnamed: Option<u16>,
     /// Gathering: the last edge leads to `leaf` whatever other threads do meanwhile.
     pub(super) firm: bool,

@@ -13,7 +13,7 @@ use core::borrow::BorrowMut;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Gathered {
-    /// A node that nobody has evaluated: call [`Search::answer`].
+    /// A node that has not been evaluated: call [`Search::answer`].
     Leaf,
     /// A node whose value is known already: call [`Search::backprop`], for there is nothing to answer.
     Known,
@@ -50,7 +50,7 @@ impl<R: Repository> Search<R> {
         // A leaf without room for its edges can't grow: playouts would come to it again and again.
         let root = self.root.filter(|_| get(&self.short_of_room) == 0);
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
-            // The event's path is about to be forgotten, and nobody else could take its visits back.
+            // The event's path is about to be forgotten, and then its visits could not be taken back.
             if self.is_in_flight(event) {
                 self.cancel(event);
             }
@@ -177,7 +177,7 @@ impl<R: Repository> Search<R> {
         if event.unnamed.is_some()
             && let Naming::Named(mv) = parent.naming(at)
         {
-            // Whoever evaluated the child meanwhile has named the move.
+            // The thread that evaluated the child meanwhile has named the move.
             event.name(mv);
         }
         let child = parent.child(at)?;
@@ -239,8 +239,8 @@ impl<R: Repository> Search<R> {
         for step in event.path.iter().rev() {
             let at = usize::from(step.at);
             let mut parent = self.repository.lock(step.node);
-            // This happens under the lock of the node's edge, so that nobody's visit of the open node is among those
-            // that the edge has completed.
+            // This happens under the lock of the node's edge, so that the visits that the edge has completed include
+            // none of the open node.
             if taken.is_none() && !(parent.child(at) == Some(node) && self.open_cycle(node)) {
                 return; // another thread was faster
             }

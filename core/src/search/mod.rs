@@ -1,10 +1,10 @@
 //! PUCT over a node repository: gather and backprop, one file for each idea.
 //!
-//! A playout is three steps. [`Search::gather`] walks from the root to a leaf; whoever runs the search finds out what
-//! the leaf is worth; [`Search::answer`] (or [`Search::backprop`], if the value was known already) brings that to the
-//! root. Many events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at once.
-//! These take the search by `&`: any number of threads may call them at the same time. What changes the tree as a whole
-//! ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that nobody else is in it;
+//! A playout is three steps. [`Search::gather`] walks from the root to a leaf; the host finds out what the leaf is
+//! worth; [`Search::answer`] (or [`Search::backprop`], if the value was known already) brings that to the root. Many
+//! events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at once. These take
+//! the search by `&`: any number of threads may call them at the same time. What changes the tree as a whole
+//! ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that no other thread is in it;
 //! events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
 
 mod backprop;
@@ -187,7 +187,7 @@ impl<R: Repository> Search<R> {
     /// Changes the parameters. A new policy temperature affects new nodes only. Pass numbers from outside to
     /// [`Params::check`] first.
     ///
-    /// Draw score and `wdl_rescale` are those of the side to move at the root: whoever advances the root by one ply
+    /// Draw score and `wdl_rescale` are those of the side to move at the root: a host that advances the root by one ply
     /// changes the sign of the draw score and takes the rescale
     /// [`from_the_other_side`](crate::formula::contempt::Rescale::from_the_other_side).
     pub fn set_params(&mut self, params: Params) {
@@ -243,9 +243,9 @@ impl<R: Repository> Search<R> {
 
     /// The repository, to be inspected: how full it is, whether it has a position.
     ///
-    /// Its trait's methods that change it by `&` are for the search only: whoever takes a node away
-    /// ([`Repository::discard`]), makes or joins one, or writes to a locked one breaks the tree, and a playout may
-    /// never end. A thread that keeps a node locked keeps all others waiting.
+    /// The methods of its trait that change it by `&` are for the search only: to take a node away
+    /// ([`Repository::discard`]), make or join one, or write to a locked one breaks the tree, and a playout may never
+    /// end. A thread that keeps a node locked keeps all others waiting.
     pub fn repository(&self) -> &R {
         &self.repository
     }

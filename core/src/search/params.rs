@@ -69,8 +69,8 @@ pub struct MovesLeft {
     pub quadratic: f32,
 }
 
-/// All parameters of a search. Whoever takes them from outside calls [`Params::check`]: a search with values out of
-/// range does not panic, but once its scores are not numbers its choice of moves makes no sense.
+/// All parameters of a search. If they come from outside, call [`Params::check`]: a search with values out of range
+/// does not panic, but once its scores are not numbers its choice of moves makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Params {
@@ -114,9 +114,9 @@ pub struct Params {
     pub final_choice: FinalChoice,
     /// How much chance there is in the choice of the move to play.
     pub temperature: Temperature,
-    /// Seed of the noise, and, together with the ply, of a choice by chance: equal seeds give equal searches. Whoever
-    /// plays a game sets another seed for each of its moves: otherwise every root of the game gets the same noise. (A
-    /// root that was kept gets none, see `noise`.)
+    /// Seed of the noise, and, together with the ply, of a choice by chance: equal seeds give equal searches. In a
+    /// game, set another seed for each move: otherwise every root of the game gets the same noise. (A root that was
+    /// kept gets none, see `noise`.)
     pub seed: u64,
 }
 

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!([0.95, 0.79, -0.79, -0.95].map(counts), [true, false, false, true]);
     }
 
-    /// Values are sure where nobody draws but by 1 − v²; the usual deviation changes nothing.
+    /// The variance of a value v is 1 − D − v², since W + L is its mean square. The usual deviation changes nothing.
     #[test]
     fn exploration_follows_the_deviation() {
         let params = Deviation { usual: 0.4, weight: 2.0, scale: 0.85 };

@@ -64,7 +64,7 @@ impl<R: Repository> Search<R> {
         let Some(place) = place.filter(|_| visit.completed() > 0).and_then(|place| u16::try_from(place).ok()) else {
             return;
         };
-        // Without room for the edge it is as if nobody had made the move.
+        // Without room for the edge the move is treated as not visited.
         let Some(to) = root.open_edge(place) else { return };
         let prior = if wins_for_opponent { 0 } else { root.visit(to).prior };
         root.set_visit(to, Visit { prior, ..visit });
@@ -94,8 +94,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// Makes the edge of a move that was visited worth `value` from now on, given from the child's side to move. When
-    /// visits come back along it, it gets what its child [passes on](Self::passed_on) again. Whoever computes values by
-    /// another rule calls this after each visit, from the leaf up to the root.
+    /// visits come back along it, it gets what its child [passes on](Self::passed_on) again. A host that computes
+    /// values by another rule calls this after each visit, from the leaf up to the root.
     ///
     /// An edge whose child was folded, and has fewer visits than the edge, keeps its value.
     pub fn revalue_edge(&mut self, node: Key, mv: Move, value: Value) {

@@ -9,8 +9,8 @@ impl<R: Repository> Search<R> {
     /// is freed. Returns the number of visits that the new root has already. What was said of the old root's moves
     /// ([`Search::set_root_moves`], [`Search::set_remaining_playouts`]) is forgotten.
     ///
-    /// Bring back or cancel the events in flight first: otherwise the whole tree is forgotten, since nobody would take
-    /// their visits back. Answers that come later are refused as stale.
+    /// Bring back or cancel the events in flight first: otherwise the whole tree is forgotten, since their visits could
+    /// not be taken back. Answers that come later are refused as stale.
     pub fn advance(&mut self, moves: &[Move]) -> u32 {
         if self.root.is_some_and(|root| self.is_under_way(root)) {
             self.clear();

@@ -227,7 +227,7 @@ impl<'a, R: Repository> EdgeView<'a, R> {
     fn of_child<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> Option<T> {
         let (from, at) = self.from;
         let key = self.child?;
-        // While the parent is locked, nobody takes the child away.
+        // While the parent is locked, no thread takes the child away.
         let parent = self.repository.lock(from);
         let is_there = at < parent.visited_count() && parent.child(at) == Some(key);
         is_there.then(|| part(&self.repository.lock(key)))

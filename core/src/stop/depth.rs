@@ -10,9 +10,9 @@ const STALLED: u64 = 1000;
 const STALLED_PLAYOUTS: u64 = 100_000;
 
 /// Stops when the playouts reach a number of plies on average. That is not the depth of an alpha-beta search: it grows
-/// with the logarithm of the nodes, as long as there is anything to look into. It does not grow if nearly every playout
-/// ends the game at once, as in a draw by rule 50 that nobody can avoid with profit: when that has gone on for long,
-/// the search stops, too.
+/// with the logarithm of the nodes, as long as there are new positions to search. It does not grow if nearly every
+/// playout ends the game at once, as in a draw by rule 50 that neither side can profitably avoid: when that has gone on
+/// for long, the search stops, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthLimit {
     plies: u32,

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn visits_that_go_where_they_went_gain_nothing() {
         assert!(look(&mut after(1e-9, &[75, 25]), &[150, 50]));
-        // A move that nobody had looked at counts for nothing by itself.
+        // A move that had no visits before counts for nothing by itself.
         assert!(!look(&mut after(1e-9, &[100, 0]), &[150, 50]));
     }
 

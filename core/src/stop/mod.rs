@@ -131,7 +131,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What is left of the time if nobody limits it.
+/// The remaining time if there is no time limit.
 const UNTIMED_MS: f64 = 1e11;
 
 /// How much is left of a search at most. Limits only ever lower it.
@@ -301,7 +301,7 @@ mod tests {
             Limits { playouts: Some(PlayoutLimit(50)), visits: Some(VisitLimit(100)), ..Limits::default() };
         let progress = Progress { visits: 70, playouts: 30, ..Progress::default() };
         assert_eq!(limits.check(&progress, None).remaining_playouts, 20);
-        // Whoever divides by it, or waits for it, gets at least one.
+        // At least 1, so that callers can divide by it or wait for it.
         let progress = Progress { visits: 100, playouts: 50, ..Progress::default() };
         assert_eq!(limits.check(&progress, None).remaining_playouts, 1);
     }

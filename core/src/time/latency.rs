@@ -147,7 +147,7 @@ mod tests {
         latency.on_move_start(shown_ms, 50.0);
     }
 
-    /// An overhead of 0 is one that nobody has thought of.
+    /// An overhead of 0 is usually one that was not set.
     #[test]
     fn what_moves_cost_is_learnt_whatever_overhead_is_set() {
         for lag in [15.0, 100.0] {

@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Whoever forgets the overhead has a lag all the same: it is learnt in the first moves.
+    /// Without an overhead there is a lag all the same: it is learnt in the first moves.
     #[test]
     fn a_long_game_without_an_overhead_is_not_lost_by_lag() {
         for (base_ms, lag_ms) in [(10_000.0, 5.0), (60_000.0, 15.0), (180_000.0, 100.0)] {

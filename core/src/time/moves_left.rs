@@ -205,7 +205,7 @@ mod tests {
                 }
             }
         }
-        // What is beyond them is refused, and no estimate of nothing where nobody asked.
+        // Values out of range are refused, and even with them the estimate is above 0.
         for (midpoint, steepness) in [(1e308, 7.0), (51.5, 1e17), (51.5, 1e300)] {
             let legacy = MleLegacy { midpoint, steepness };
             assert!(legacy.check(["midpoint", "steepness"]).is_err(), "{legacy:?}");

@@ -127,7 +127,7 @@ impl Share {
         }
     }
 
-    /// How many words of the piece nobody uses, header included.
+    /// Words of the piece that are not in use, header included.
     fn idle(&self) -> u32 {
         let _held = self.lock.hold();
         if get(&self.piece) == 0 { 0 } else { get(&self.end) - get(&self.piece) + 1 }

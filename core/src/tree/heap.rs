@@ -112,9 +112,9 @@ impl Heap {
         (get(place::at(words, array as usize - 1)) >> SIZE_SHIFT) - 1
     }
 
-    /// Makes an array of the words from `header` to `end`, which were the last part of a longer array: what remains of
-    /// that is given back by [`Heap::give_rest`]. Nobody else's words are read or written, so no lock is needed: the
-    /// header of the longer array is left as it is, because nobody asks for the length of a neighbour that is in use.
+    /// Makes an array of the words from `header` to `end`, which were the last part of a longer array; what remains of
+    /// that is freed by [`Heap::give_rest`]. No words of other arrays are read or written, so no lock is needed: the
+    /// header of the longer array is left as it is, because the length of a neighbour that is in use is never read.
     pub fn carve(words: &[AtomicU32], header: u32, end: u32) -> Array {
         set(place::at(words, header as usize), (end - header) << SIZE_SHIFT);
         header + 1
@@ -125,7 +125,7 @@ impl Heap {
         self.give_rest(words, array, array + self.len(words, array));
     }
 
-    /// Gives back what is left of an array, up to `end`, after other arrays were carved off it.
+    /// Frees the rest of an array, up to `end`, after other arrays were carved off it.
     pub fn give_rest(&self, words: &[AtomicU32], array: Array, end: u32) {
         let _held = self.lock.hold();
         let mut at = array - 1;
@@ -250,7 +250,7 @@ mod tests {
     }
 
     quickcheck! {
-        /// Every array keeps what was written into it, whatever is taken and given back around it.
+        /// Every array keeps its content, whatever is allocated and freed around it.
         fn arrays_do_not_overlap(sizes: Vec<(u8, bool)>) -> bool {
             let words = memory(3000);
             let heap = fresh(&words);

@@ -46,8 +46,8 @@ impl<'m> Tree<'m> {
     pub const MAX_WORDS: usize = MOST_WORDS;
 
     /// An empty tree with room for `nodes.len()` nodes, which keeps their edges in `words` (what lies beyond
-    /// [`Tree::MAX_NODES`] and [`Tree::MAX_WORDS`] is not used). What the memory held before does not matter, but
-    /// nobody else may use it meanwhile: that would be memory-safe, but the tree would make no sense.
+    /// [`Tree::MAX_NODES`] and [`Tree::MAX_WORDS`] is not used). What the memory held before does not matter, but no
+    /// other code may use it meanwhile: that would be memory-safe, but the tree would make no sense.
     ///
     /// ```
     /// use oncilla_core::search::{Params, Search};
@@ -149,7 +149,7 @@ impl<'m> Tree<'m> {
         node.is_expanded() && node.edge_count() == edges
     }
 
-    /// Gives back the memory of one node that no link leads to.
+    /// Frees the memory of one node that no link leads to.
     fn drop_node(&self, slot: u32) {
         if let Some(graph) = &self.graph {
             graph.forget(slot);

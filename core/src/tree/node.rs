@@ -269,7 +269,7 @@ impl<'t, 'm> Locked<'t, 'm> {
         set(word, get(word) & !(0xffff << shift) | u32::from(code) << shift);
     }
 
-    /// Gives back the node's arrays, which are outside of its record.
+    /// Frees the node's arrays, which are outside of its record.
     pub(super) fn give_arrays(&mut self) {
         if self.flag(EXPANDED) {
             self.tree.arrays.give(self.tree.words, get(&self.words[PRIORS]));

@@ -17,7 +17,7 @@ const STRETCH: u32 = 64;
 /// Slices shorter than this are not shared out: what other threads hold would be a large part of them.
 const SHARED_FROM: usize = 1 << 11;
 
-/// Slots that were never used are above a mark; those that were given back are in a list.
+/// Slots that were never used are above a mark; those that were freed are in a list.
 ///
 /// A thread takes a stretch of slots at once, and then nodes from its own stretch: neighbours in a stretch share cache
 /// lines, so that no thread writes into a line that another one is filling. Slots are named by their number plus 1.
@@ -62,7 +62,7 @@ impl Pool {
         }
     }
 
-    /// Takes a slot; `None` if all are in use. Nobody holds the slot's node, whose other words are arbitrary.
+    /// Takes a slot; `None` if all are in use. No thread holds the slot's node, whose other words are arbitrary.
     pub fn take(&self, nodes: &[NodeWords]) -> Option<u32> {
         let own = if nodes.len() >= SHARED_FROM { share::own(&self.shares) } else { None };
         let Some(share) = own else { return self.take_one(nodes) };

@@ -323,8 +323,8 @@ impl<'a> Reader<'a> {
         if (1..=most).contains(&got) { Ok(got) } else { Err(PackError::Size { what, got, most }) }
     }
 
-    /// The caller looks the planes up by these numbers, on a microcontroller, where nobody would notice one that does
-    /// not exist.
+    /// The caller looks the planes up by these numbers, on a microcontroller, where an index out of range would go
+    /// unnoticed.
     fn planes(&mut self, len: usize) -> Result<&'a [u8], PackError> {
         let from = self.at;
         let planes = self.bytes(len)?;

@@ -106,7 +106,7 @@ fn check_plain(start: &[u8], check: fn(&[u8]) -> Result<(), NetError>) -> Result
     if start.starts_with(&GZIP) { Ok(()) } else { check(start) }
 }
 
-/// Adds what is in `stream` until there are so many bytes, those included that are there already.
+/// Appends from `stream` until `bytes` has `most` bytes in total.
 fn inflate_up_to(most: u64, stream: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(), NetError> {
     stream.take(most.saturating_sub(bytes.len() as u64)).read_to_end(bytes).map_err(|e| {
         let what = match e.kind() {

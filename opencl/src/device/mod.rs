@@ -535,7 +535,7 @@ mod tests {
     fn a_compiler_at_work_keeps_nobody_from_the_list() {
         let Some(device) = device_is_there() else { return };
         let _compiler = alone::compiler_alone(&device.platform);
-        // Whoever waits here waits for ever.
+        // A thread that waited here would wait for ever.
         assert!(std::thread::spawn(list).join().expect("no panic").is_ok());
         drop(alone::compiler_alone("another platform"));
     }

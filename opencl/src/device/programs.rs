@@ -15,8 +15,8 @@
 //! compiled again: a driver must not be given half a binary. If the folder can't be written, that costs the time of
 //! compiling and nothing else.
 //!
-//! New drivers and new versions of the kernels leave files behind that nobody will ask for again. So the folder is
-//! limited to `MOST_BYTES`: the least recently used files are removed first.
+//! New drivers and new versions of the kernels leave files behind that are never used again. So the folder is limited
+//! to `MOST_BYTES`: the least recently used files are removed first.
 
 use super::Device;
 use crate::graph::Fnv;
@@ -174,7 +174,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file so that whoever reads it meanwhile sees either the old content or the new.
+/// Writes a file so that a concurrent reader sees either the old content or the new.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

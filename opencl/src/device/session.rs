@@ -362,8 +362,8 @@ impl Session {
     /// If `to` is shorter, or if the driver refuses.
     pub fn copy(&self, from: &Buffer, to: &Buffer) -> Result<(), Error> {
         self.fits("copy", to, from.len)?;
-        // SAFETY: both are alive and hold so many elements, and they are different memory: nothing gives a region to be
-        // copied.
+        // SAFETY: both are alive and have at least `from.len` elements, and they are different memory: no caller copies
+        // from a region.
         let status = unsafe {
             let (from, to, bytes) = (from.mem.handle, to.mem.handle, from.len * 4);
             clEnqueueCopyBuffer(self.queue, from, to, 0, 0, bytes, 0, null(), null_mut())

@@ -83,7 +83,7 @@ enum Way {
 mod tests {
     use super::*;
 
-    /// The ways of so many batches, each of which takes so many microseconds.
+    /// The ways of `batches` batches; `took` returns the microseconds of each.
     fn ways(sharing: &mut Sharing, batches: u32, took: impl Fn(u32, bool) -> u64) -> Vec<Way> {
         let mut next = |at| {
             let way = sharing.next();

@@ -2,7 +2,7 @@
 //!
 //! A position of a small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and
 //! wake it costs as much as several steps, so helpers watch for the next step as long as a position is under way, and
-//! for a while after it before they sleep. Nobody waits for a helper that has not come: the thread that gives out the
+//! for a while after it before they sleep. A helper that has not come is not waited for: the thread that gives out the
 //! work does what is left of it.
 
 use std::hint::spin_loop;

@@ -1,8 +1,8 @@
 //! What each kind of device starts with, until `tune` has found something better: a shipped table.
 //!
-//! Most rows are **reasoned, not measured**: they follow from what is published about the hardware, and nobody has run
-//! these kernels there. [`Start::basis`] says which is which, and `oncilla tune` prints it. A row only says where the
-//! search begins and what runs without one; groups that a device refuses are halved in any case.
+//! Most rows are **reasoned, not measured**: they follow from what is published about the hardware, and these kernels
+//! have not been run there. [`Start::basis`] says which is which, and `oncilla tune` prints it. A row only says where
+//! the search begins and what runs without one; groups that a device refuses are halved in any case.
 
 use super::{Tuning, Variant};
 use crate::device::Device;

@@ -37,7 +37,7 @@ pub fn plan(graph: &Graph, sizes: &[usize], apart: bool) -> Plan {
             false => take(&mut free, &mut plan.slots, size),
         };
         plan.slot_of.push(slot);
-        // A value that nobody reads is last used when it is made.
+        // A value that is never read is last used when it is made.
         let done = (0..=value).filter(|&done| last_use[done] == value && !is_output(done));
         free.extend(done.map(|done| plan.slot_of[done]));
     }

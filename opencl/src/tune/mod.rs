@@ -1,7 +1,7 @@
 //! Finds the [`Tuning`] that is fastest for one graph on one device, and stores it.
 //!
 //! [`search`] walks through the knobs and keeps what is better. Its caller decides how a candidate is tried, so that a
-//! driver may hang or crash in a process that nobody needs. [`Candidate::run`] is that trial. [`Record`] is the file.
+//! driver may hang or crash in a process that can be lost. [`Candidate::run`] is that trial. [`Record`] is the file.
 
 mod record;
 mod search;

@@ -188,7 +188,7 @@ impl Record {
 
 /// Creates a folder, and waits until no other program writes in it; the lock is held as long as the result lives. If
 /// files can't be locked, as on some network drives, nothing is locked: that two programs write at once is rarer than a
-/// lock that nobody gets.
+/// lock that can't be taken.
 ///
 /// The lock has a file to itself, since on Windows what is locked can't be read, and a record may be removed at any
 /// time.

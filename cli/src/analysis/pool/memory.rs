@@ -1,4 +1,4 @@
-//! How memory is shared out where many positions are searched at the same time: for both games.
+//! Divides the memory between cache and trees if many positions are searched at the same time, for both games.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -7,41 +7,43 @@ use crate::engine::{Settings, resident_bytes};
 use crate::options::Analysis;
 use crate::uci::console::aside;
 
-/// The cache gets at most one part in this many of what trees and cache may take together.
+/// The cache may use at most 1/`CACHE_SHARE` of the memory of trees and cache.
 pub const CACHE_SHARE: usize = 4;
 
-/// A tree of less is of no use, whatever the limit, and the smallest that is made takes more than half of it.
+/// The smallest size of a tree, even if the limits are lower. A smaller one is of no use, and the smallest that can be
+/// made takes more than half of it.
 const LEAST_TREE_MB: usize = 2;
 
-/// What its search takes beside it: a thread, events, a batch.
+/// Memory that a search uses besides its tree: for a thread, events and a batch.
 const BESIDE_TREE_MB: usize = 1;
 
-/// What a line becomes. Its text may lie in room for twice as much.
+/// Memory for the values of a parsed line. (Its text may have allocated twice its length.)
 const VALUES_MB: usize = (MOST_VALUES * BYTES_OF_VALUE) >> 20;
 
-/// An object of one field is the largest for what it says.
+/// Memory of one value: an object with a single field takes the most.
 const BYTES_OF_VALUE: usize = 340;
 
-/// What there is for whom.
+/// The sizes of cache and trees.
 pub struct Shares {
     pub cache_mb: usize,
     pub trees: Trees,
 }
 
-/// What was asked for.
+/// The requested numbers.
 #[derive(Clone, Copy)]
 pub struct Asked {
-    /// Positions that are searched at the same time.
+    /// Positions to search at the same time.
     pub parallel: usize,
-    /// Sessions whose trees are kept.
+    /// Sessions whose trees are to be kept.
     pub sessions: usize,
-    /// How many trees' worth of memory a search takes: its own tree, and its notes beside it.
+    /// Memory of a search, in trees: 1 for its tree, and more if it keeps data of a similar size besides the tree.
     pub parts: usize,
 }
 
 impl Shares {
-    /// `Hash` is for all trees together, and with the cache, and all that is beside them, they take no more than
-    /// `RamLimitMb` leaves once the network is loaded. Reports it if that is room for fewer trees than were asked for.
+    /// `Hash` is the size of all trees together. Trees, cache and the memory used besides them fit into what
+    /// `RamLimitMb` leaves once the network is loaded. Prints a message if there is room for fewer trees than
+    /// requested.
     pub fn of(settings: &Settings, analysis: &Analysis, asked: Asked) -> Self {
         let Asked { parallel, sessions, parts } = asked;
         let left = match settings.ram_limit_mb {
@@ -63,7 +65,7 @@ impl Shares {
     }
 }
 
-/// The message about a limit that can't be kept: everything but trees and cache, together with the smallest tree, takes
+/// The message about a limit that is too low: everything but trees and cache, together with the smallest tree, uses
 /// `least` MiB.
 fn too_low(limit: usize, least: usize) -> Option<String> {
     (limit < least).then(|| {
@@ -74,21 +76,21 @@ fn too_low(limit: usize, least: usize) -> Option<String> {
     })
 }
 
-/// How many trees there are at most, and how large each is.
+/// The number of trees and their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trees {
     /// Positions that are searched at the same time.
     pub parallel: usize,
     /// Sessions whose trees are kept.
     pub sessions: usize,
-    /// MiB.
+    /// Size of each tree in MiB.
     pub each_mb: usize,
 }
 
 impl Trees {
-    /// As many trees as were asked for, or as there is room for: in that case fewer sessions are kept, and if that is
-    /// not enough, fewer positions are searched at a time. Up to half of the room is for sessions. Trees have `hash`
-    /// MiB, and with what is beside them `left`.
+    /// As many trees as requested, or as many as fit. If they don't fit, fewer sessions are kept, and if that is not
+    /// enough, fewer positions are searched at a time; sessions get at most half of the room. The trees together have
+    /// `hash` MiB, and `left` MiB with the memory used besides them.
     fn in_memory(hash: usize, left: usize, parallel: usize, sessions: usize) -> Self {
         let room = (hash / LEAST_TREE_MB).min(left / (LEAST_TREE_MB + BESIDE_TREE_MB)).max(1);
         let parallel = parallel.min(room - sessions.min(room / 2));

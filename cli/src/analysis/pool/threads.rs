@@ -1,9 +1,9 @@
-//! Threads of the host where many positions are searched at the same time: for both games.
+//! Threads of the host if many positions are searched at the same time, for both games.
 
 use crate::engine::EvaluatorSettings;
 use crate::options::Meaning;
 
-/// What the evaluator of all searches is made from.
+/// The settings of the evaluator that all searches share.
 pub fn for_all_searches(of_one: &EvaluatorSettings, meaning: &Meaning) -> EvaluatorSettings {
     let mut wanted = of_one.clone();
     if wanted.threads == meaning.settings.workers.all {
@@ -12,8 +12,8 @@ pub fn for_all_searches(of_one: &EvaluatorSettings, meaning: &Meaning) -> Evalua
     wanted
 }
 
-/// `Threads` are those of one position; the host computes for all of them, with no more threads than it has cores
-/// (`engine/backends.rs`). 0 is one for each core.
+/// `Threads` are those of one position; the host computes for all positions, with no more threads than there are cores
+/// (`engine/backends.rs`). 0 means one thread for each core.
 fn host_threads(of_one: usize, parallel: usize) -> usize {
     of_one.saturating_mul(parallel)
 }

@@ -7,7 +7,7 @@
 //! it. The tables take 640 KiB, and making them takes some twenty milliseconds once in a process.
 //!
 //! Every win has two distances: to mate, and to the next pawn move that keeps the win, which is what the fifty-move
-//! rule asks for. With a bishop or a knight nobody can win.
+//! rule asks for. With a bishop or a knight neither side can win.
 
 use std::sync::OnceLock;
 

@@ -195,7 +195,7 @@ fn worth_after(moves: &str, next: &str) -> Wdl {
     ranks.moves.iter().find(|ranked| ranked.mv.to_string() == next).unwrap().wdl
 }
 
-/// Whoever has wasted time may not come to a position for the third time, nor let the other side do it.
+/// A side that has wasted time may not repeat a position for the third time, nor let the other side do it.
 #[test]
 fn a_third_occurrence_is_no_win() {
     let again = "c6c7 a8a7 c7c6 a7a8 ";

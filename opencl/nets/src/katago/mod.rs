@@ -52,8 +52,8 @@ pub struct Model {
     pub version: u32,
     /// What the outputs are multiplied with.
     pub multipliers: Multipliers,
-    /// From version 15 on: whether the planes of what lives whoever moves are to be made as if suicide of several
-    /// stones were legal, whatever the rules.
+    /// From version 15 on: whether the planes of what lives whichever side moves are to be made as if suicide of
+    /// several stones were legal, whatever the rules.
     pub suicide_in_pass_alive: bool,
     /// Reads the [`PLANES`] and [`GLOBALS`], and the [`METADATA`] if it encodes them.
     pub trunk: Trunk,

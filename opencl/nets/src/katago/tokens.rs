@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     /// Reads as many finite numbers as the product of `dims`, in binary or in decimal; the file's `n`th number goes to
     /// index `place(n)`.
     ///
-    /// Memory is allocated only once the bytes for so many numbers are known to be there.
+    /// Memory is allocated only once the bytes for all numbers are known to be there.
     pub fn numbers(&mut self, dims: &[usize], place: impl Fn(usize) -> usize) -> Result<Vec<f32>, NetError> {
         self.skip_white_space();
         self.token = self.at;

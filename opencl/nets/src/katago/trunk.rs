@@ -140,7 +140,7 @@ fn norm_kind(reader: &mut Reader<'_>) -> Result<bool, NetError> {
     }
 }
 
-/// Reads the number of blocks that follow. It is refused if the rest of the file can't hold so many, or if a network
+/// Reads the number of blocks that follow. It is refused if the rest of the file can't hold that many, or if a network
 /// has fewer than all that were announced so far.
 fn announced(reader: &mut Reader<'_>) -> Result<usize, NetError> {
     let count = reader.channels("the number of blocks")?;

@@ -120,8 +120,8 @@ macro_rules! adds {
         ) {
             const { assert!(ROWS == 16 && size_of::<Operand>() == 3072 && size_of::<Sums>() == 3072 && size_of::<Line>() == 64) };
             assert!(!left.is_empty() && left.len() == first.len());
-            // SAFETY: the tiles are configured, for this thread, by whoever made `self`. A step reads one of `left` and
-            // one of `right`, which the caller vouches for; the sums are three times sixteen rows of 64 bytes.
+            // SAFETY: the code that made `self` has configured the tiles for this thread. A step reads one of `left`
+            // and one of `right`, which the caller vouches for; the sums are three times sixteen rows of 64 bytes.
             unsafe {
                 asm!(
                     "test {begin:e}, {begin:e}",

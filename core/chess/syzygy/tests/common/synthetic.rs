@@ -83,7 +83,7 @@ pub fn table(name: &str, dtz: bool, seed: u64) -> Vec<u8> {
     finish(bytes)
 }
 
-/// Up to a multiple of 64, and a checksum that nobody reads.
+/// Pads to a multiple of 64, and adds room for a checksum, which is not read.
 fn finish(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(64) + 16, 0);
     bytes
