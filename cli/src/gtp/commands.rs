@@ -21,23 +21,23 @@ use crate::go::{Evaluation, Search};
 use crate::text::quoted;
 use crate::uci::console::aside;
 
-/// What comes of a command: its answer, or what was wrong.
+/// The result of a command: its answer, or an error message.
 pub type Said = Result<String, String>;
 
-/// How a command is obeyed.
+/// The function that carries out a command.
 #[derive(Clone, Copy)]
 pub enum Handler {
-    /// It answers at its end.
+    /// The command answers when it is finished, and does not need the tree of the last search.
     Answers(fn(&mut Session, Args<'_>) -> Said),
-    /// It has to do with what is left of the last search.
+    /// The command answers when it is finished, and uses or drops the tree of the last search.
     Searches(fn(&mut Session, &mut Seat<'_>, Args<'_>) -> Said),
-    /// It speaks on the way.
+    /// The command searches and writes lines of its answer meanwhile.
     Streams(fn(&mut Session, &mut Seat<'_>, &mut Stream, Args<'_>) -> Said),
 }
 
 use Handler::{Answers, Searches, Streams};
 
-/// All commands, in the order in which they are listed.
+/// All commands, in the order in which `list_commands` lists them.
 pub const ALL: [(&str, Handler); 54] = [
     ("protocol_version", Answers(|_, args| args::none(args).map(|()| "2".to_string()))),
     ("name", Answers(|_, args| args::none(args).map(|()| "Oncilla".to_string()))),
@@ -121,7 +121,7 @@ fn quit(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-/// One number, or columns and rows, as two arguments or with a colon between them.
+/// Takes one number, or columns and rows as two arguments or with a colon between them.
 fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
     match args {
         [columns, rows] => change_size(session, columns, rows),
@@ -162,7 +162,7 @@ fn set_position(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 impl Session {
-    /// A new game on this board.
+    /// Begins a new game on this board.
     fn begin(&mut self, board: &Board, first: Color) {
         self.record.begin(board, first);
         self.player.new_game();
@@ -181,7 +181,7 @@ fn komi(session: &mut Session, args: Args<'_>) -> Said {
 fn play(session: &mut Session, args: Args<'_>) -> Said {
     let [color, vertex] = args else { return Err(args::expected("a color and a vertex", args)) };
     let color = args::color(color)?;
-    // Whoever resigns puts no stone down.
+    // A player who resigns makes no move.
     if vertex.eq_ignore_ascii_case("resign") {
         return Ok(String::new());
     }
@@ -213,7 +213,7 @@ fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Said {
 
 fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
     let stones: usize = args::number(args::one(args, "a number of stones")?, "a number of stones")?;
-    // There is to be room for a game.
+    // Half of the points stay free for the game.
     let most = session.record.size().area() / 2;
     if !(handicap::LEAST..=most).contains(&stones) {
         return Err(format!("invalid number of stones: expected {} to {most}, got {stones}", handicap::LEAST));
@@ -257,10 +257,10 @@ fn genmove(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
     session.carry_out(color, decision)
 }
 
-/// What is said of a search that the next line has ended.
+/// The answer of a search that the next line of input has ended.
 const CANCELLED: &str = "cancelled";
 
-/// A move that is not played; the next line may end it, if it is `cancellable`.
+/// Chooses a move without playing it. If `cancellable`, the next line of input ends the search.
 fn search(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>, cancellable: bool) -> Said {
     let color = match args {
         [] => session.record.game().side_to_move(),
@@ -283,7 +283,7 @@ impl Session {
         }
     }
 
-    /// Plays what was decided, and says what that is.
+    /// Plays the decision, and returns its text.
     fn carry_out(&mut self, color: Color, decision: Decision) -> Said {
         if let Decision::Play(mv) = decision {
             self.record.play(color, mv)?;
@@ -293,7 +293,7 @@ impl Session {
     }
 }
 
-/// When the next line is due.
+/// Says when the next line about a search is due, and writes it.
 struct Due {
     next: Option<Instant>,
     ask: Ask,
@@ -305,7 +305,7 @@ impl Due {
         Self { next: ask.interval.map(|every| Instant::now() + every), ask: ask.clone(), style }
     }
 
-    /// What there is to say now, once a move has been visited.
+    /// The line to write now; `None` if none is due, or no move has been visited yet.
     fn line(&mut self, params: &Params, search: &Search<'_>) -> Option<String> {
         self.next.filter(|next| Instant::now() >= *next && search.visits() > 1)?;
         self.next = self.ask.interval.map(|every| Instant::now() + every);
@@ -318,13 +318,13 @@ impl Due {
     }
 }
 
-/// How a move is decided on with lines on the way.
+/// The variants of the commands that decide on a move and write lines meanwhile.
 #[derive(Clone, Copy)]
 struct Way {
     style: Style,
-    /// The move is played.
+    /// Whether the move is played.
     plays: bool,
-    /// The next line ends it.
+    /// Whether the next line of input ends the search.
     cancellable: bool,
 }
 
@@ -333,7 +333,7 @@ const LZ_GENMOVE: Way = Way { style: Style::Lz, ..GENMOVE };
 const SEARCH: Way = Way { plays: false, ..GENMOVE };
 const CANCELLABLE: Way = Way { cancellable: true, ..SEARCH };
 
-/// As `genmove` or `kata-search`, with lines on the way and a last one.
+/// Like `genmove` or `kata-search`, with lines during the search and one at its end.
 fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Said {
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
@@ -355,7 +355,7 @@ fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args:
     Ok(format!("play {text}"))
 }
 
-/// Until the next line comes in.
+/// Searches, and writes lines, until the next line of input comes.
 fn analyze(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, style: Style) -> Said {
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
@@ -373,8 +373,8 @@ fn analyze(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args
         !ear.hears()
     };
     let last = session.player.search(seat, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
-    // Where the memory is full, or nothing may be searched, the end is waited for all the same. What was found last is
-    // said then, and where nothing was to be said on the way.
+    // If the search ended by itself, because the memory is full or no move may be searched, the command still waits for
+    // the next line of input. In that case, and if no interval was given, the last results are written at the end.
     if !session.ear.hears() || ask.interval.is_none() {
         if !last.is_empty() {
             stream.say(&last);
@@ -407,7 +407,7 @@ fn raw(session: &mut Session, args: Args<'_>) -> Said {
     Ok(said)
 }
 
-/// Names and numbers, seen by White.
+/// The evaluation as names and numbers, from White's view.
 fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, size: Size, to_move: Color) -> String {
     let is_white = to_move == Color::White;
     let sign = if is_white { 1.0 } else { -1.0 };
@@ -454,7 +454,7 @@ fn time_left(session: &mut Session, args: Args<'_>) -> Said {
     let what = "a color, seconds and stones";
     let [color, time, stones] = args else { return Err(args::expected(what, args)) };
     let color = args::color(color)?;
-    // Some controllers count below zero.
+    // Some controllers let a clock run below zero.
     let time = time.parse().ok().filter(|time: &f64| time.is_finite()).map(|time| time.max(0.0));
     let (time, stones) = time.zip(stones.parse().ok()).ok_or_else(|| args::expected(what, args))?;
     session.player.clock(color).set_left(time, stones);
@@ -503,7 +503,7 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
         name => (name.join(" "), None),
     };
     let cannot = |error: String| format!("cannot load file: {error}");
-    // Names and comments of older files are in whatever form their writer had.
+    // Names and comments in older files may be in any encoding.
     let text = crate::utf16::read_lossily(Path::new(&file)).map_err(|error| cannot(format!("{file}: {error}")))?;
     let sgf = sgf::read(&text).map_err(cannot)?;
     let moves = before.map_or(sgf.moves.len(), |before: usize| before.saturating_sub(1));
@@ -524,7 +524,8 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-/// Those that the file names, where networks know them, else those in force; with its komi.
+/// The rules that a file names, or the current ones `now` if it names none or networks don't know them; with the file's
+/// komi, if it has a valid one.
 fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
     let named = sgf.rules.as_deref().map(settings::named_rules);
     if let Some(Err(error)) = &named {
@@ -557,7 +558,7 @@ fn set_rule(session: &mut Session, args: Args<'_>) -> Said {
     change_rules(session, settings::with_axis(session.record.rules(), axis, value))
 }
 
-/// What KGS calls Chinese has superko.
+/// KGS's Chinese rules differ from KataGo's `chinese`: they have superko.
 fn kgs_rules(session: &mut Session, args: Args<'_>) -> Said {
     let what = "one of chinese, aga, japanese, new_zealand";
     let name = match args::one(args, what)?.to_ascii_lowercase().as_str() {
@@ -570,14 +571,14 @@ fn kgs_rules(session: &mut Session, args: Args<'_>) -> Said {
     change_rules(session, settings::named_rules(name))
 }
 
-/// The komi stays.
+/// Changes the rules, except for the komi.
 fn change_rules(session: &mut Session, rules: Result<Rules, String>) -> Said {
     let rules = rules.map_err(|error| format!("unknown rules: {error}"))?;
     session.record.set_rules(Rules { komi: session.record.rules().komi, ..rules });
     Ok(String::new())
 }
 
-/// What counts at the start alone.
+/// Parameters that have an effect only at the start of the program.
 const AT_THE_START: [&str; 4] =
     ["assumeMultipleStartingBlackMovesAreHandicap", "defaultBoardSize", "ponderingEnabled", "warnUnusedFields"];
 
@@ -591,12 +592,12 @@ fn get_param(session: &mut Session, args: Args<'_>) -> Said {
     value_of_param(session, name).ok_or_else(|| no_param(name))
 }
 
-/// All of them, in an object.
+/// Answers with all parameters, as a JSON object.
 fn get_params(session: &mut Session, args: Args<'_>) -> Said {
     args::none(args)?;
     let pair = |name: &'static str| {
         let text = value_of_param(session, name)?;
-        // What is no number and no boolean is a word.
+        // A value that is neither a number nor a boolean is text.
         let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
         Some((name.to_string(), value))
     };
@@ -631,7 +632,7 @@ fn set_params(session: &mut Session, args: Args<'_>) -> Said {
     change_params(session, &pairs)
 }
 
-/// All of them, or none.
+/// Changes all of the parameters, or none if there is an error.
 fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
     let player = &mut session.player;
     let (mut settings, mut params) = (player.settings, player.params);
