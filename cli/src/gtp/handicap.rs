@@ -67,7 +67,7 @@ pub fn made_up_later(stones: usize, area: usize, played: usize) -> f64 {
     if moves < OPENING {
         return f64::INFINITY;
     }
-    // One stone makes up for the first move, which is White's: only the others are an advantage.
+    // One stone counts as Black's first move in an even game: only the others are an advantage.
     let given = STONE * (stones - 1) as f64;
     given * ((MADE_UP - moves) / (MADE_UP - OPENING)).max(0.0)
 }

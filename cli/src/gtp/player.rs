@@ -1,4 +1,4 @@
-//! Who plays: searches under the limits of a move, and what it makes of what they found.
+//! The player: searches within the limits of a move, and decides from the results what to play.
 
 use oncilla_core::formula::random::Random;
 use oncilla_core::time::ManagerParams;
@@ -23,47 +23,47 @@ use crate::options::table;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
 
-/// What it does in its turn.
+/// What the player does in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// A stone or a pass.
+    /// It plays a stone or passes.
     Play(Move),
-    /// It gives the game up.
+    /// It resigns.
     Resign,
 }
 
-/// What it thinks of a position that it has searched, in its own view.
+/// The results of a search, from the view of the side to move.
 struct Found {
-    /// What may be played, with what it is chosen by, the best first.
+    /// The moves that may be played, with the values by which they are chosen, the best first.
     choices: Vec<(Move, f64)>,
     win_loss: f64,
     lead: f64,
     playouts: u64,
-    /// Whose each point will be, seen by White; empty where nobody asked.
+    /// The expected owner of each point, from 1 for White to −1 for Black.
     ownership: Vec<f64>,
 }
 
-/// What it thought in an earlier turn.
+/// The result of the search for a move in an earlier turn, from the view of the side that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Thought {
-    /// Moves before it.
+    /// The number of moves before it.
     turn: usize,
     color: Color,
     win_loss: f64,
     lead: f64,
 }
 
-/// A search that is to be made.
+/// A search to make.
 pub struct Task<'t> {
     /// The position.
     pub game: Arc<Game>,
-    /// How.
+    /// How to search.
     pub params: &'t Params,
-    /// Moves to leave out, and what will be told.
+    /// The moves to leave out, and the results that are wanted.
     pub ask: &'t Ask,
-    /// Visits and playouts at most.
+    /// The most visits and the most playouts.
     pub limits: [u64; 2],
-    /// When it has to end.
+    /// When the search has to end.
     pub until: Option<Instant>,
 }
 
@@ -71,47 +71,48 @@ pub struct Task<'t> {
 pub struct Player {
     evaluator: Arc<Evaluator>,
     room: Room,
-    /// Positions that are evaluated together; 0: as many as suit what runs the network.
+    /// Positions that are evaluated together; 0 for as many as suit what runs the network.
     minibatch: usize,
-    /// How it searches for a move.
+    /// The parameters of the search for a move.
     pub params: Params,
-    /// How it plays.
+    /// The settings for play.
     pub settings: Settings,
-    /// Whether somebody has said how many visits there are at most.
+    /// Whether the user has set a limit of visits.
     pub has_visits: bool,
-    /// Whether somebody has said how much more it searches than its opponent.
+    /// Whether the user has set [`ADVANTAGE`], so that a handicap does not change it.
     pub has_advantage: bool,
     time: ManagerParams,
     clocks: [Clock; 2],
     thoughts: Vec<Thought>,
     random: Random,
-    /// Seconds that it has taken for moves.
+    /// Seconds that the moves have taken so far.
     pub seconds: f64,
 }
 
-/// Visits of a position that is counted, for each player to move: who owns which point the network knows mostly by
-/// itself.
+/// The visits with which the points of a position are counted, once with each player to move. They can be few, because
+/// the network alone mostly predicts well who owns each point.
 const COUNTING_VISITS: u64 = 32;
 
-/// The part of a move's time for that.
+/// The part of a move's time that counting may take.
 const FOR_COUNTING: f64 = 0.3;
 
-/// Points that it gives away to end a game that is won: a dame, or a move that only a careful one would make.
+/// The points that the player gives away to end a won game: a dame, or a move that only a cautious player would make.
 const GIVEN_AWAY: f64 = 1.0;
 
-/// How much more it searches than its opponent, and how much that is for a handicap that it has given: who names the
-/// first alone does not want the second.
+/// The parameters for how much more the player is taken to search than its opponent, in any game and after it has given
+/// a handicap. If the user sets only the first, the second is not used.
 pub const ADVANTAGE: &str = "playoutDoublingAdvantage";
 const OF_HANDICAP: &str = "dynamicPlayoutDoublingAdvantageCapPerOppLead";
 
 impl Player {
-    /// With a network that has been read, for boards of this size at first.
+    /// A player with a network that has been read.
     ///
     /// # Errors
-    /// One line: a parameter with a value that it has not, or that the network has no use for; no device.
+    /// One line: a parameter with a value that it does not take, or that does not suit the network.
     pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
-        // What was played before the position is seen, and chance in the choice of moves is none of analysis.
+        // The defaults for play: unlike in analysis, the network sees the moves of the game, and no noise widens the
+        // root.
         let alone = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
@@ -134,12 +135,12 @@ impl Player {
         })
     }
 
-    /// What evaluates.
+    /// The evaluator of the player's network.
     pub fn evaluator(&self) -> &Evaluator {
         &self.evaluator
     }
 
-    /// Makes ready what runs the network on boards of this size.
+    /// Prepares what runs the network on boards of this size.
     ///
     /// # Errors
     /// One line: no device.
@@ -150,13 +151,13 @@ impl Player {
         Ok(())
     }
 
-    /// A new game begins: clocks are full.
+    /// Begins a new game, with full clocks.
     pub fn new_game(&mut self) {
         self.set_system(self.clocks[0].system());
         self.thoughts.clear();
     }
 
-    /// Time is limited so, for both players.
+    /// Sets the time limits of both players.
     pub fn set_system(&mut self, system: System) {
         self.clocks = [system; 2].map(|system| Clock::new(system, self.time));
     }
@@ -166,12 +167,12 @@ impl Player {
         &mut self.clocks[color as usize]
     }
 
-    /// Moves have been taken back, until there were so many.
+    /// Forgets the results of all turns from `turn` on, because their moves have been taken back.
     pub fn forget_beyond(&mut self, turn: usize) {
         self.thoughts.retain(|thought| thought.turn < turn);
     }
 
-    /// How it searches where it is asked to analyse.
+    /// The parameters of the search for the commands that analyse.
     pub fn params_for_analysis(&self) -> Params {
         Params {
             wide_root_noise: self.settings.analysis_wide_root_noise,
@@ -180,7 +181,7 @@ impl Player {
         }
     }
 
-    /// How it searches for a move of this game.
+    /// The parameters of the search for a move of this game.
     fn params_for(&self, game: &Game) -> Params {
         if self.has_advantage {
             return self.params;
@@ -196,7 +197,8 @@ impl Player {
         }
     }
 
-    /// Searches until its limits are reached, or `look`, which sees the search between two steps, says no.
+    /// Searches until the task's limits are reached or `look`, which is called between two steps, returns false.
+    /// Returns what `then` makes of the results.
     ///
     /// # Errors
     /// One line: the backend fails.
@@ -211,7 +213,7 @@ impl Player {
         let [visits, playouts] = task.limits;
         let limits = Limits { visits, playouts, step: batch as u64 };
         let mut plan = self.plan(task, batch);
-        // Whoever was told of ownership will ask for it in the next turn, too.
+        // A client that wanted the ownership in the last turn will want it in the next one, too.
         plan.keeps_ownership |= seat.keeps_ownership();
         seat.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
             let mut stepped = Instant::now();
@@ -239,15 +241,15 @@ impl Player {
         plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
     }
 
-    /// Memory for the tree of a search that goes on from move to move.
+    /// Memory for a tree that is kept from move to move.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is no memory.
     pub fn memory(&self) -> Result<Memory, String> {
         go::memory(self.room.of_tree(), u64::MAX)
     }
 
-    /// Bytes that [`Player::memory`] has.
+    /// The most bytes that [`Player::memory`] may have now.
     pub fn memory_bytes(&self) -> usize {
         self.room.of_tree()
     }
@@ -258,11 +260,11 @@ impl Player {
         if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
     }
 
-    /// Decides on a move in a player's turn. `watch` sees the search on the way, and says whether it goes on, and at
-    /// its end, which it is told; `keeps` says whether the move will be played.
+    /// Decides on a move in a player's turn. `watch` is called between two steps of the search, which goes on while it
+    /// returns true, and once with `true` at the end. `keeps` says whether the move will be played.
     ///
     /// # Errors
-    /// As [`Player::search`].
+    /// Like [`Player::search`].
     pub fn decide(
         &mut self,
         seat: &mut Seat<'_>,
@@ -280,7 +282,7 @@ impl Player {
         }
         let lag = self.settings.lag_buffer;
         let moves_left = moves_left(game.size().area(), turn);
-        // A move that is not kept takes no time of the clock, and neither does one that fails.
+        // This is a copy, because a move that is not kept, or that fails, takes no time of the clock.
         let mut clock = self.clocks[color as usize].clone();
         let budget = clock.start(moves_left, lag);
         let factor = self.factor(record, color);
@@ -289,7 +291,7 @@ impl Player {
             let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
             begun.checked_add(seconds)
         };
-        // Where a pass would end the game it has to know what that is worth.
+        // If a pass would end the game, the player has to know the score after it.
         let judged = if game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
         let params = self.params_for(&game);
         let task = Task {
@@ -299,7 +301,7 @@ impl Player {
             limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
             until: end(1.0),
         };
-        // It is lent to both in turn.
+        // Both closures below use `watch`, one after the other.
         let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
         let found = self.search(seat, &task, look, |search| {
@@ -320,18 +322,18 @@ impl Player {
         Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&found, turn, game.size()) }))
     }
 
-    /// The best move, or another by chance.
+    /// Chooses the best move, or another one by chance.
     fn choose(&mut self, found: &Found, turn: usize, size: Size) -> Move {
         let values: Vec<f64> = found.choices.iter().map(|(_, value)| *value).collect();
         let at = self.settings.choose(&values, turn, size.area(), self.random.uniform().into());
         found.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
     }
 
-    /// Thinks in the opponent's time, about the position that it has to answer to, until `goes_on`, which is asked
-    /// between two steps, says no.
+    /// Searches the position as it stands in the opponent's time, until `goes_on`, which is called between two steps,
+    /// returns false.
     ///
     /// # Errors
-    /// As [`Player::search`].
+    /// Like [`Player::search`].
     pub fn ponder(
         &self,
         seat: &mut Seat<'_>,
@@ -351,8 +353,8 @@ impl Player {
         self.search(seat, &task, |_| goes_on(), |_| ())
     }
 
-    /// Visits at most: where a clock or another parameter limits it, no fewer than that allows, unless somebody has
-    /// said how many.
+    /// The most visits of a search for a move. The default of `maxVisits` does not count if a clock or another
+    /// parameter limits the search.
     fn visits(&self, has_clock: bool, factor: f64) -> u64 {
         let none = Params::default();
         let is_limited =
@@ -360,13 +362,13 @@ impl Player {
         if is_limited && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) }
     }
 
-    /// Where a move was taken back, what it thought of it is forgotten.
+    /// Keeps the result of a turn in the place of those of this turn and later ones, whose moves were taken back.
     fn remember(&mut self, thought: Thought) {
         self.forget_beyond(thought.turn);
         self.thoughts.push(thought);
     }
 
-    /// What part of its visits and its time it needs.
+    /// The part of its visits, playouts and time that the player uses: less after passes, and if it is winning.
     fn factor(&self, record: &Record, color: Color) -> f64 {
         let Settings { search_factor_after_one_pass: one, search_factor_after_two_pass: two, .. } = self.settings;
         let of_passes = [1.0, one, two][record.passes().min(2)];
@@ -376,7 +378,7 @@ impl Player {
         if wins { self.settings.search_factor_when_winning.min(of_passes) } else { of_passes }
     }
 
-    /// Whether it has been sure to lose for some of its turns.
+    /// Whether the player resigns: it has been almost sure to lose in several of its turns in a row.
     fn resigns(&self, record: &Record, color: Color) -> bool {
         let settings = &self.settings;
         let (area, played) = (record.size().area(), record.moves().len());
@@ -394,10 +396,11 @@ impl Player {
         own.clone().count() == turns && own.clone().all(is_lost)
     }
 
-    /// What becomes of the stones and the points of the board, whoever's turn it is, found out before `until`.
+    /// Judges which stones are dead and who owns each point, by the mean of two searches, one with each side to move,
+    /// that end at `until`.
     ///
     /// # Errors
-    /// As [`Player::search`].
+    /// Like [`Player::search`].
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
         let params = Params { ignore_pre_root_history: true, ..self.params };
         let ask = Ask::without_passes(record.size());
@@ -417,17 +420,17 @@ impl Player {
         Ok(Judged::new(record.game().board(), record.rules(), &ownership, lead))
     }
 
-    /// What the network says of the position, seen through a symmetry.
+    /// The network's evaluation of the position, seen through a symmetry.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// Like [`Evaluator::run`].
     pub fn raw(&self, game: &Game, symmetry: oncilla_go::Symmetry) -> Result<Arc<Evaluation>, String> {
         let (evaluation, said) = self.evaluator.ask(game, &self.question(symmetry))?;
         said.iter().for_each(|line| aside(line));
         Ok(evaluation)
     }
 
-    /// How the network is asked for its own word.
+    /// How the network is asked for its evaluation without a search.
     fn question(&self, symmetry: oncilla_go::Symmetry) -> Question {
         let policy = PolicyRules {
             temperature: self.params.nn_policy_temperature as f32,
@@ -437,11 +440,11 @@ impl Player {
         Question { symmetry, policy, profile: self.params.human_profile, ..Question::default() }
     }
 
-    /// Points for so many handicap stones: those of a fixed handicap, and beyond that where the network would play, one
-    /// after the other.
+    /// The points for `stones` handicap stones: those of a fixed handicap as far as there are any, and then, one after
+    /// the other, the points where the network would play.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// Like [`Evaluator::run`].
     pub fn handicap(&self, record: &Record, stones: usize) -> Result<Vec<Move>, String> {
         let size = record.size();
         let fixed = handicap::most(size).min(stones);
@@ -453,7 +456,7 @@ impl Player {
             let evaluation = self.raw(&game, oncilla_go::Symmetry::NONE)?;
             let prior = |mv: &Move| evaluation.policy[mv.index()];
             let free = size.points().filter(|mv| game.is_legal(*mv));
-            // One with no stone beside it left none without liberties.
+            // If there is no legal point, there are fewer stones.
             let Some(best) = free.max_by(|a, b| prior(a).total_cmp(&prior(b))) else { break };
             points.push(best);
         }
@@ -461,7 +464,7 @@ impl Player {
     }
 }
 
-/// Seconds for a move: what the clock grants, a parameter allows, and of that the part that it needs.
+/// Seconds for a move: the part `factor` of what the clock (`budget`) and a parameter (`most`) allow.
 fn seconds_for(budget: Option<f64>, most: f64, factor: f64) -> f64 {
     budget.unwrap_or(f64::INFINITY).min(most) * factor
 }
@@ -470,7 +473,7 @@ fn scaled(limit: u64, factor: f64) -> u64 {
     if factor >= 1.0 { limit } else { ((limit as f64 * factor) as u64).max(1) }
 }
 
-/// What a search has found, in the view of who is to move.
+/// The results of a search, from the view of the side to move.
 fn found(params: &Params, wanted: Wanted, search: &Search<'_>) -> Found {
     let game = search.root();
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
@@ -496,25 +499,26 @@ fn found(params: &Params, wanted: Wanted, search: &Search<'_>) -> Found {
     found
 }
 
-/// Where no move was searched.
+/// The legal move with the largest prior, for when no move was searched.
 fn likeliest(game: &Game, raw: &Evaluation) -> Move {
     let prior = |mv: &Move| raw.policy[mv.index()];
     game.legal_moves().max_by(|a, b| prior(a).total_cmp(&prior(b))).unwrap_or(game.size().pass())
 }
 
-/// Whether the game is over because somebody has passed twice in the same position. A controller knows of that only once
-/// both have passed, and the players could go round for ever.
+/// Whether the game is over because a player has passed twice in the same position. A controller ends a game only after
+/// two passes in a row, so without a further pass the players could repeat the position for ever.
 fn ended_by_a_single_pass(game: &Game) -> bool {
     let pass = game.size().pass();
     let last_passes = game.moves().rev().take_while(|(_, mv)| *mv == pass).count();
     game.ending() == Some(Ending::Passes) && last_passes == 1
 }
 
-/// Whether it passes because that ends the game, and wins.
+/// Whether the player passes because that ends the game and wins it. `expected` is White's lead once dead stones are
+/// removed.
 ///
-/// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones
-/// away all the same. Where players agree on dead stones it is what is expected that has to win, by nearly as much as
-/// playing on.
+/// If the board is counted as it lies, the player has to win by that count and by the expected one, because a
+/// controller may remove dead stones anyway. If the players agree on dead stones, the expected count has to win, by
+/// nearly as much as playing on.
 fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let (rules, expected) = (game.rules(), sign * expected);
@@ -537,7 +541,7 @@ mod tests {
         assert_eq!([1.0, 0.5, 1e-9].map(|factor| scaled(10, factor)), [10, 5, 1]);
     }
 
-    /// Two stones are sent and one is returned, again and again: nobody passes twice in a row.
+    /// Two stones are captured and one is recaptured, again and again, without two passes in a row.
     #[test]
     fn a_single_pass_may_end_a_game() {
         let rules = Rules { ko: KoRule::Simple, suicide: false, ..Rules::TROMP_TAYLOR };

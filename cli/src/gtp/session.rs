@@ -1,4 +1,4 @@
-//! The loop: lines in, answers out.
+//! The main loop: reads lines of input and writes the answers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::text::quoted;
 use crate::uci::console::{Console, aside};
 use crate::uci::input::Input;
 
-/// What comes in.
+/// The lines of input, which a thread reads.
 pub struct Ear {
     lines: Receiver<Input>,
-    /// Heard, and not yet looked at.
+    /// Lines that were received but not yet handled.
     waiting: VecDeque<Input>,
 }
 
 impl Ear {
-    /// Of lines that a thread reads.
+    /// The input from a thread's channel.
     pub fn new(lines: Receiver<Input>) -> Self {
         Self { lines, waiting: VecDeque::new() }
     }
@@ -32,7 +32,7 @@ impl Ear {
         self.waiting.pop_front().or_else(|| self.lines.recv().ok())
     }
 
-    /// Whether there is a line, or none will come.
+    /// Whether a line has come, or the input has ended.
     pub fn hears(&mut self) -> bool {
         if !self.waiting.is_empty() {
             return true;
@@ -45,7 +45,7 @@ impl Ear {
         true
     }
 
-    /// Waits until [`Ear::hears`].
+    /// Waits until [`Ear::hears`] is true.
     pub fn wait(&mut self) {
         if self.waiting.is_empty() {
             self.waiting.extend(self.lines.recv().ok());
@@ -53,7 +53,7 @@ impl Ear {
     }
 }
 
-/// An answer that is said bit by bit.
+/// An answer that is written line by line while the command runs.
 pub struct Stream {
     console: Arc<Console>,
     id: String,
@@ -61,7 +61,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Says that the command was understood. What follows are its lines.
+    /// Writes the first line of a successful answer, once.
     pub fn begin(&mut self) {
         if !self.begun {
             self.console.say(&format!("={}", self.id));
@@ -69,13 +69,13 @@ impl Stream {
         self.begun = true;
     }
 
-    /// Says a line.
+    /// Writes a line of the answer.
     pub fn say(&mut self, line: &str) {
         self.begin();
         self.console.say(line);
     }
 
-    /// Ends the answer, with a last line if there is one.
+    /// Ends the answer, with a last line if there is one. Once the answer has begun, an error goes to standard error.
     fn end(mut self, said: Result<String, String>) {
         match said {
             Ok(last) => {
@@ -92,27 +92,27 @@ impl Stream {
     }
 }
 
-/// A conversation.
+/// The state of the program between two commands.
 pub struct Session {
     pub(super) console: Arc<Console>,
     pub(super) ear: Ear,
     pub(super) player: Player,
     pub(super) record: Record,
-    /// Whether a game is being played, so that it may think in the opponent's time.
+    /// Whether a game is being played, so that the player may ponder.
     pub(super) ponders: bool,
     pub(super) quits: bool,
 }
 
 impl Session {
-    /// Until `quit` or the end of the input.
+    /// Handles lines until `quit` or the end of the input.
     ///
     /// # Errors
-    /// There is no memory for a tree.
+    /// If there is no memory for a tree.
     pub fn talk(&mut self) -> Result<(), String> {
         loop {
             let (memory, bytes) = (self.player.memory()?, self.player.memory_bytes());
             let mut seat = Seat::new(&memory);
-            // What runs another size of board takes some of what the tree has.
+            // A board of another size needs memory, too, so the tree may then have to be smaller.
             while self.player.memory_bytes() == bytes {
                 let Some(input) = self.next(&mut seat) else { return Ok(()) };
                 self.hear(&mut seat, input);
@@ -124,7 +124,7 @@ impl Session {
         }
     }
 
-    /// The next line. It may think while it waits.
+    /// Waits for the next line. The player may ponder meanwhile.
     fn next(&mut self, seat: &mut Seat<'_>) -> Option<Input> {
         let (player, record, ear) = (&self.player, &self.record, &mut self.ear);
         if self.ponders && player.settings.pondering_enabled && !ear.hears() {
