@@ -1,4 +1,4 @@
-//! The arguments of `lz-analyze`, `kata-analyze` and the like, and the lines that these commands say.
+//! The arguments of `lz-analyze`, `kata-analyze` and similar commands, and the lines that these commands write.
 
 use oncilla_go::{Color, Size};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub struct Ask {
     max_moves: Option<usize>,
     /// Moves that are left out.
     pub restrictions: Restrictions,
-    /// What is told besides what all lines have.
+    /// The optional contents of a line.
     pub wanted: Wanted,
     root_info: bool,
     pv_visits: bool,
@@ -94,7 +94,7 @@ impl Ask {
             rest = &others[used..];
         }
         ask.restrictions = restrictions(avoid, allow, size)?;
-        // What is told of moves without visits comes from the network's policy.
+        // The facts about moves without visits come from the network's policy.
         ask.wanted.policy = ask.min_moves > 0;
         ask.wanted.pv_visits = ask.pv_visits || ask.pv_edge_visits;
         Ok((ask, color))

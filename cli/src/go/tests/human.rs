@@ -71,7 +71,7 @@ fn without_a_profile_it_says_nothing() {
     let (evaluator, game) = (human(), game());
     let refused = evaluator.ask(&game, &Question::default()).map(|_| ());
     assert_eq!(refused, Err(NO_PROFILE.to_string()));
-    // The refused position has not stayed in the batch.
+    // The refusal has left nothing behind in the evaluator.
     let one = said(&evaluator, &game, &asking("rank_1k"));
     assert_eq!(one, said(&human(), &game, &asking("rank_1k")));
 }
