@@ -146,9 +146,8 @@ fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     dead
 }
 
-/// White's points less Black's of an area under a tax, judged on the `filled` board, on which no open points are left:
-/// groups that do not live independently there have their stones but no territory, and under [`Tax::All`] each living
-/// group costs two points.
+/// White's points less Black's of an area under a tax. Groups that do not live independently on the `filled` board count
+/// their stones but no territory, and under [`Tax::All`] each group that lives costs two points.
 fn taxed_lead(area: &Area, filled: &Board, suicide: bool, tax: Tax) -> f64 {
     let taxed = taxed_area(filled, suicide, tax);
     let points = |color: Color| (*area.of(color) & *taxed.of(color)).len() as f64;
