@@ -11,9 +11,9 @@ use super::args::{self, Args};
 use super::clock::{self, System};
 use super::player::{ADVANTAGE, Decision, Task};
 use super::record::Record;
-use super::seat::Seat;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
+use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
 use crate::analysis::Object;
 use crate::analysis::go::{Params, Reporter, setup};
@@ -30,9 +30,9 @@ pub enum Handler {
     /// The command answers when it is finished, and does not need the tree of the last search.
     Answers(fn(&mut Session, Args<'_>) -> Said),
     /// The command answers when it is finished, and uses or drops the tree of the last search.
-    Searches(fn(&mut Session, &mut Seat<'_>, Args<'_>) -> Said),
+    Searches(fn(&mut Session, &mut SearchSlot<'_>, Args<'_>) -> Said),
     /// The command searches and writes lines of its answer meanwhile.
-    Streams(fn(&mut Session, &mut Seat<'_>, &mut Stream, Args<'_>) -> Said),
+    Streams(fn(&mut Session, &mut SearchSlot<'_>, &mut Stream, Args<'_>) -> Said),
 }
 
 use Handler::{Answers, Searches, Streams};
@@ -57,19 +57,19 @@ pub const ALL: [(&str, Handler); 54] = [
     ("place_free_handicap", Answers(place_free_handicap)),
     ("set_free_handicap", Answers(set_free_handicap)),
     ("genmove", Searches(genmove)),
-    ("kata-search", Searches(|session, seat, args| search(session, seat, args, false))),
-    ("kata-search_cancellable", Searches(|session, seat, args| search(session, seat, args, true))),
-    ("lz-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, LZ_GENMOVE))),
-    ("kata-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, GENMOVE))),
-    ("genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, GENMOVE))),
-    ("kata-search_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, SEARCH))),
+    ("kata-search", Searches(|session, slot, args| search(session, slot, args, false))),
+    ("kata-search_cancellable", Searches(|session, slot, args| search(session, slot, args, true))),
+    ("lz-genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, LZ_GENMOVE))),
+    ("kata-genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, GENMOVE))),
+    ("genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, GENMOVE))),
+    ("kata-search_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, SEARCH))),
     (
         "kata-search_analyze_cancellable",
-        Streams(|session, seat, stream, args| decide(session, seat, stream, args, CANCELLABLE)),
+        Streams(|session, slot, stream, args| decide(session, slot, stream, args, CANCELLABLE)),
     ),
-    ("lz-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Lz))),
-    ("kata-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Kata))),
-    ("analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Kata))),
+    ("lz-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Lz))),
+    ("kata-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),
+    ("analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),
     ("stop", Answers(|_, args| args::none(args).map(|()| String::new()))),
     ("kata-raw-nn", Answers(raw)),
     ("time_settings", Answers(time_settings)),
@@ -251,9 +251,9 @@ fn vertices(size: Size, points: &[Move]) -> String {
     points.iter().map(|point| size.format(*point).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-fn genmove(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
+fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Said {
     let color = args::color(args::one(args, "a color")?)?;
-    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), true, |_, _| true)?;
+    let decision = session.player.decide(slot, &session.record, color, &Ask::default(), true, |_, _| true)?;
     session.carry_out(color, decision)
 }
 
@@ -261,7 +261,7 @@ fn genmove(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
 const CANCELLED: &str = "cancelled";
 
 /// Chooses a move without playing it. If `cancellable`, the next line of input ends the search.
-fn search(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>, cancellable: bool) -> Said {
+fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, cancellable: bool) -> Said {
     let color = match args {
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
@@ -271,7 +271,7 @@ fn search(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>, cancellabl
         goes_on = goes_on && !(cancellable && !is_last && ear.hears());
         goes_on
     };
-    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), false, watch)?;
+    let decision = session.player.decide(slot, &session.record, color, &Ask::default(), false, watch)?;
     Ok(if goes_on { session.text_of(decision) } else { CANCELLED.to_string() })
 }
 
@@ -334,7 +334,7 @@ const SEARCH: Way = Way { plays: false, ..GENMOVE };
 const CANCELLABLE: Way = Way { cancellable: true, ..SEARCH };
 
 /// Like `genmove` or `kata-search`, with lines during the search and one at its end.
-fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Said {
+fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Said {
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
     let (mut due, params) = (Due::new(&ask, way.style), session.player.params);
@@ -346,7 +346,7 @@ fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args:
         goes_on = goes_on && !(way.cancellable && !is_last && ear.hears());
         goes_on
     };
-    let decision = session.player.decide(seat, &session.record, color, &ask, way.plays, watch)?;
+    let decision = session.player.decide(slot, &session.record, color, &ask, way.plays, watch)?;
     let text = match way.plays {
         true => session.carry_out(color, decision)?,
         false if goes_on => session.text_of(decision),
@@ -356,7 +356,13 @@ fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args:
 }
 
 /// Searches, and writes lines, until the next line of input comes.
-fn analyze(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, style: Style) -> Said {
+fn analyze(
+    session: &mut Session,
+    slot: &mut SearchSlot<'_>,
+    stream: &mut Stream,
+    args: Args<'_>,
+    style: Style,
+) -> Said {
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
     let params = session.player.params_for_analysis();
@@ -372,7 +378,7 @@ fn analyze(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args
         }
         !ear.hears()
     };
-    let last = session.player.search(seat, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
+    let last = session.player.search(slot, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
     // If the search ended by itself, because the memory is full or no move may be searched, the command still waits for
     // the next line of input. In that case, and if no interval was given, the last results are written at the end.
     if !session.ear.hears() || ask.interval.is_none() {
@@ -664,9 +670,9 @@ fn get_models(session: &mut Session, args: Args<'_>) -> Said {
     Ok(models.to_string())
 }
 
-fn clear_cache(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
+fn clear_cache(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Said {
     args::none(args)?;
-    seat.forget();
+    slot.forget();
     session.player.evaluator().clear_cache();
     Ok(String::new())
 }

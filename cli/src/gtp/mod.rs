@@ -24,11 +24,11 @@ mod memory;
 mod player;
 mod record;
 mod scoring;
-mod seat;
 mod session;
 pub(crate) mod settings;
 mod sgf;
 mod show;
+mod slot;
 
 use std::fs::File;
 use std::io::BufRead;

@@ -13,8 +13,8 @@ use super::clock::{Clock, System, moves_left};
 use super::memory::Room;
 use super::record::Record;
 use super::scoring::Judged;
-use super::seat::Seat;
 use super::settings::{self, Settings};
+use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
 use crate::analysis::go::{Params, Reporter, Wanted};
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
@@ -204,7 +204,7 @@ impl Player {
     /// One line: the backend fails.
     pub fn search<T>(
         &self,
-        seat: &mut Seat<'_>,
+        slot: &mut SearchSlot<'_>,
         task: &Task<'_>,
         mut look: impl FnMut(&Search<'_>) -> bool,
         then: impl FnOnce(&Search<'_>) -> T,
@@ -214,8 +214,8 @@ impl Player {
         let limits = Limits { visits, playouts, step: batch as u64 };
         let mut plan = self.plan(task, batch);
         // A client that wanted the ownership in the last turn will want it in the next one, too.
-        plan.keeps_ownership |= seat.keeps_ownership();
-        seat.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
+        plan.keeps_ownership |= slot.keeps_ownership();
+        slot.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
             let mut stepped = Instant::now();
             search.leave_at(task.until);
             let ran = search.run(&limits, |search| {
@@ -267,7 +267,7 @@ impl Player {
     /// Like [`Player::search`].
     pub fn decide(
         &mut self,
-        seat: &mut Seat<'_>,
+        slot: &mut SearchSlot<'_>,
         record: &Record,
         color: Color,
         ask: &Ask,
@@ -304,7 +304,7 @@ impl Player {
         // Both closures below use `watch`, one after the other.
         let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
-        let found = self.search(seat, &task, look, |search| {
+        let found = self.search(slot, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
             found(&params, ask.wanted, search)
         })?;
@@ -336,7 +336,7 @@ impl Player {
     /// Like [`Player::search`].
     pub fn ponder(
         &self,
-        seat: &mut Seat<'_>,
+        slot: &mut SearchSlot<'_>,
         record: &Record,
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<(), String> {
@@ -350,7 +350,7 @@ impl Player {
         let until = until.and_then(|time| Instant::now().checked_add(time));
         let params = self.params_for(&game);
         let task = Task { game, params: &params, ask: &Ask::default(), limits, until };
-        self.search(seat, &task, |_| goes_on(), |_| ())
+        self.search(slot, &task, |_| goes_on(), |_| ())
     }
 
     /// The most visits of a search for a move. The default of `maxVisits` does not count if a clock or another
@@ -410,8 +410,12 @@ impl Player {
         for color in Color::ALL {
             let game = record.turn_of(color).into();
             let task = Task { game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
-            let found =
-                self.search(&mut Seat::new(&memory), &task, |_| true, |search| found(&params, ask.wanted, search))?;
+            let found = self.search(
+                &mut SearchSlot::new(&memory),
+                &task,
+                |_| true,
+                |search| found(&params, ask.wanted, search),
+            )?;
             ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
             if color == record.game().side_to_move() {
                 lead = if color == Color::White { found.lead } else { -found.lead };

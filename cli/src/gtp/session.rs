@@ -8,7 +8,7 @@ use super::commands::{self, Handler};
 use super::line::{CommandLine, answer};
 use super::player::Player;
 use super::record::Record;
-use super::seat::Seat;
+use super::slot::SearchSlot;
 use crate::engine::guarded;
 use crate::text::quoted;
 use crate::uci::console::{Console, aside};
@@ -111,11 +111,11 @@ impl Session {
     pub fn talk(&mut self) -> Result<(), String> {
         loop {
             let (memory, bytes) = (self.player.memory()?, self.player.memory_bytes());
-            let mut seat = Seat::new(&memory);
+            let mut slot = SearchSlot::new(&memory);
             // A board of another size needs memory, too, so the tree may then have to be smaller.
             while self.player.memory_bytes() == bytes {
-                let Some(input) = self.next(&mut seat) else { return Ok(()) };
-                self.hear(&mut seat, input);
+                let Some(input) = self.next(&mut slot) else { return Ok(()) };
+                self.hear(&mut slot, input);
                 self.console.lost_log().iter().for_each(|lost| aside(lost));
                 if self.quits {
                     return Ok(());
@@ -125,10 +125,10 @@ impl Session {
     }
 
     /// Waits for the next line. The player may ponder meanwhile.
-    fn next(&mut self, seat: &mut Seat<'_>) -> Option<Input> {
+    fn next(&mut self, slot: &mut SearchSlot<'_>) -> Option<Input> {
         let (player, record, ear) = (&self.player, &self.record, &mut self.ear);
         if self.ponders && player.settings.pondering_enabled && !ear.hears() {
-            let thought = guarded(|| player.ponder(seat, record, || !ear.hears())).and_then(|thought| thought);
+            let thought = guarded(|| player.ponder(slot, record, || !ear.hears())).and_then(|thought| thought);
             if let Err(fault) = thought {
                 aside(&format!("oncilla: while pondering: {fault}"));
             }
@@ -136,7 +136,7 @@ impl Session {
         self.ear.next()
     }
 
-    fn hear(&mut self, seat: &mut Seat<'_>, input: Input) {
+    fn hear(&mut self, slot: &mut SearchSlot<'_>, input: Input) {
         let text = match input {
             Input::Line(text) => text,
             Input::TooLong => {
@@ -160,12 +160,12 @@ impl Session {
                 self.console.say_all(&[&answer(&line.id, &said), ""]);
             }
             Some(Handler::Searches(obey)) => {
-                let said = guarded(|| obey(self, seat, &line.args)).and_then(|said| said);
+                let said = guarded(|| obey(self, slot, &line.args)).and_then(|said| said);
                 self.console.say_all(&[&answer(&line.id, &said), ""]);
             }
             Some(Handler::Streams(obey)) => {
                 let mut stream = Stream { console: Arc::clone(&self.console), id: line.id, begun: false };
-                let said = guarded(|| obey(self, seat, &mut stream, &line.args)).and_then(|said| said);
+                let said = guarded(|| obey(self, slot, &mut stream, &line.args)).and_then(|said| said);
                 stream.end(said);
             }
         }

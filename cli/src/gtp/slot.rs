@@ -6,12 +6,12 @@ use crate::engine::Memory;
 use crate::go::{Evaluator, Game, Plan, Search};
 
 /// Holds a search that is continued from move to move.
-pub struct Seat<'m> {
+pub struct SearchSlot<'m> {
     memory: &'m Memory,
     search: Option<Search<'m>>,
 }
 
-impl<'m> Seat<'m> {
+impl<'m> SearchSlot<'m> {
     /// A place for searches in this memory, without a search at first.
     pub fn new(memory: &'m Memory) -> Self {
         Self { memory, search: None }
