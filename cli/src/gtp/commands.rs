@@ -266,9 +266,9 @@ fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, canc
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
     };
-    let (ear, mut goes_on) = (&mut session.ear, true);
+    let (lines, mut goes_on) = (&mut session.lines, true);
     let watch = |_: &Search<'_>, is_last: bool| {
-        goes_on = goes_on && !(cancellable && !is_last && ear.hears());
+        goes_on = goes_on && !(cancellable && !is_last && lines.is_ready());
         goes_on
     };
     let decision = session.player.decide(slot, &session.record, color, &Ask::default(), false, watch)?;
@@ -338,12 +338,12 @@ fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream,
     let to_move = session.record.game().side_to_move();
     let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
     let (mut due, params) = (Due::new(&ask, way.style), session.player.params);
-    let (ear, mut goes_on) = (&mut session.ear, true);
+    let (lines, mut goes_on) = (&mut session.lines, true);
     let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
         let line = if is_last { Some(due.last(&params, search)) } else { due.line(&params, search) };
         line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
-        goes_on = goes_on && !(way.cancellable && !is_last && ear.hears());
+        goes_on = goes_on && !(way.cancellable && !is_last && lines.is_ready());
         goes_on
     };
     let decision = session.player.decide(slot, &session.record, color, &ask, way.plays, watch)?;
@@ -370,22 +370,22 @@ fn analyze(
     let task = Task { game, params: &params, ask: &ask, limits: [u64::MAX; 2], until: None };
     session.ponders = false;
     let mut due = Due::new(&ask, style);
-    let ear = &mut session.ear;
+    let lines = &mut session.lines;
     let look = |search: &Search<'_>| {
         stream.begin();
         if let Some(line) = due.line(&params, search) {
             stream.say(&line);
         }
-        !ear.hears()
+        !lines.is_ready()
     };
     let last = session.player.search(slot, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
     // If the search ended by itself, because the memory is full or no move may be searched, the command still waits for
     // the next line of input. In that case, and if no interval was given, the last results are written at the end.
-    if !session.ear.hears() || ask.interval.is_none() {
+    if !session.lines.is_ready() || ask.interval.is_none() {
         if !last.is_empty() {
             stream.say(&last);
         }
-        session.ear.wait();
+        session.lines.wait();
     }
     Ok(String::new())
 }

@@ -45,7 +45,7 @@ use crate::uci::console::{Console, aside};
 use crate::uci::input::listen;
 use player::Player;
 use record::Record;
-use session::{Ear, Session};
+use session::{LineQueue, Session};
 
 pub use settings::Settings;
 
@@ -96,5 +96,5 @@ pub fn run(
     aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     aside(READY);
-    Session { console, ear: Ear::new(lines), player, record, ponders: false, quits: false }.talk()
+    Session { console, lines: LineQueue::new(lines), player, record, ponders: false, quits: false }.talk()
 }

@@ -15,29 +15,29 @@ use crate::uci::console::{Console, aside};
 use crate::uci::input::Input;
 
 /// The lines of input, which a thread reads.
-pub struct Ear {
-    lines: Receiver<Input>,
+pub struct LineQueue {
+    receiver: Receiver<Input>,
     /// Lines that were received but not yet handled.
     waiting: VecDeque<Input>,
 }
 
-impl Ear {
+impl LineQueue {
     /// The input from a thread's channel.
-    pub fn new(lines: Receiver<Input>) -> Self {
-        Self { lines, waiting: VecDeque::new() }
+    pub fn new(receiver: Receiver<Input>) -> Self {
+        Self { receiver, waiting: VecDeque::new() }
     }
 
     /// The next line; `None` at the end of the input.
     fn next(&mut self) -> Option<Input> {
-        self.waiting.pop_front().or_else(|| self.lines.recv().ok())
+        self.waiting.pop_front().or_else(|| self.receiver.recv().ok())
     }
 
     /// Whether a line has come, or the input has ended.
-    pub fn hears(&mut self) -> bool {
+    pub fn is_ready(&mut self) -> bool {
         if !self.waiting.is_empty() {
             return true;
         }
-        match self.lines.try_recv() {
+        match self.receiver.try_recv() {
             Ok(line) => self.waiting.push_back(line),
             Err(TryRecvError::Empty) => return false,
             Err(TryRecvError::Disconnected) => {}
@@ -45,10 +45,10 @@ impl Ear {
         true
     }
 
-    /// Waits until [`Ear::hears`] is true.
+    /// Waits until [`LineQueue::is_ready`] is true.
     pub fn wait(&mut self) {
         if self.waiting.is_empty() {
-            self.waiting.extend(self.lines.recv().ok());
+            self.waiting.extend(self.receiver.recv().ok());
         }
     }
 }
@@ -95,7 +95,7 @@ impl Stream {
 /// The state of the program between two commands.
 pub struct Session {
     pub(super) console: Arc<Console>,
-    pub(super) ear: Ear,
+    pub(super) lines: LineQueue,
     pub(super) player: Player,
     pub(super) record: Record,
     /// Whether a game is being played, so that the player may ponder.
@@ -115,7 +115,7 @@ impl Session {
             // A board of another size needs memory, too, so the tree may then have to be smaller.
             while self.player.memory_bytes() == bytes {
                 let Some(input) = self.next(&mut slot) else { return Ok(()) };
-                self.hear(&mut slot, input);
+                self.handle(&mut slot, input);
                 self.console.lost_log().iter().for_each(|lost| aside(lost));
                 if self.quits {
                     return Ok(());
@@ -126,17 +126,17 @@ impl Session {
 
     /// Waits for the next line. The player may ponder meanwhile.
     fn next(&mut self, slot: &mut SearchSlot<'_>) -> Option<Input> {
-        let (player, record, ear) = (&self.player, &self.record, &mut self.ear);
-        if self.ponders && player.settings.pondering_enabled && !ear.hears() {
-            let thought = guarded(|| player.ponder(slot, record, || !ear.hears())).and_then(|thought| thought);
+        let (player, record, lines) = (&self.player, &self.record, &mut self.lines);
+        if self.ponders && player.settings.pondering_enabled && !lines.is_ready() {
+            let thought = guarded(|| player.ponder(slot, record, || !lines.is_ready())).and_then(|thought| thought);
             if let Err(fault) = thought {
                 aside(&format!("oncilla: while pondering: {fault}"));
             }
         }
-        self.ear.next()
+        self.lines.next()
     }
 
-    fn hear(&mut self, slot: &mut SearchSlot<'_>, input: Input) {
+    fn handle(&mut self, slot: &mut SearchSlot<'_>, input: Input) {
         let text = match input {
             Input::Line(text) => text,
             Input::TooLong => {
