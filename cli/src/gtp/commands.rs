@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::analyze::{Ask, Style};
+use super::analyze::{AnalyzeRequest, Style};
 use super::args::{self, Args};
 use super::clock::{self, System};
 use super::player::{ADVANTAGE, Decision, Task};
@@ -253,7 +253,8 @@ fn vertices(size: Size, points: &[Move]) -> String {
 
 fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Said {
     let color = args::color(args::one(args, "a color")?)?;
-    let decision = session.player.decide(slot, &session.record, color, &Ask::default(), true, |_, _| true)?;
+    let decision =
+        session.player.decide(slot, &session.record, color, &AnalyzeRequest::default(), true, |_, _| true)?;
     session.carry_out(color, decision)
 }
 
@@ -271,7 +272,7 @@ fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, canc
         goes_on = goes_on && !(cancellable && !is_last && lines.is_ready());
         goes_on
     };
-    let decision = session.player.decide(slot, &session.record, color, &Ask::default(), false, watch)?;
+    let decision = session.player.decide(slot, &session.record, color, &AnalyzeRequest::default(), false, watch)?;
     Ok(if goes_on { session.text_of(decision) } else { CANCELLED.to_string() })
 }
 
@@ -296,25 +297,25 @@ impl Session {
 /// Says when the next line about a search is due, and writes it.
 struct Due {
     next: Option<Instant>,
-    ask: Ask,
+    request: AnalyzeRequest,
     style: Style,
 }
 
 impl Due {
-    fn new(ask: &Ask, style: Style) -> Self {
-        Self { next: ask.interval.map(|every| Instant::now() + every), ask: ask.clone(), style }
+    fn new(request: &AnalyzeRequest, style: Style) -> Self {
+        Self { next: request.interval.map(|every| Instant::now() + every), request: request.clone(), style }
     }
 
     /// The line to write now; `None` if none is due, or no move has been visited yet.
     fn line(&mut self, params: &Params, search: &Search<'_>) -> Option<String> {
         self.next.filter(|next| Instant::now() >= *next && search.visits() > 1)?;
-        self.next = self.ask.interval.map(|every| Instant::now() + every);
+        self.next = self.request.interval.map(|every| Instant::now() + every);
         Some(self.last(params, search))
     }
 
     fn last(&self, params: &Params, search: &Search<'_>) -> String {
-        let answer = Reporter::new(params, self.ask.wanted, search).answer();
-        self.ask.line(self.style, &answer, search.root().size())
+        let answer = Reporter::new(params, self.request.wanted, search).answer();
+        self.request.line(self.style, &answer, search.root().size())
     }
 }
 
@@ -336,8 +337,8 @@ const CANCELLABLE: Way = Way { cancellable: true, ..SEARCH };
 /// Like `genmove` or `kata-search`, with lines during the search and one at its end.
 fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Said {
     let to_move = session.record.game().side_to_move();
-    let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
-    let (mut due, params) = (Due::new(&ask, way.style), session.player.params);
+    let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
+    let (mut due, params) = (Due::new(&request, way.style), session.player.params);
     let (lines, mut goes_on) = (&mut session.lines, true);
     let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
@@ -346,7 +347,7 @@ fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream,
         goes_on = goes_on && !(way.cancellable && !is_last && lines.is_ready());
         goes_on
     };
-    let decision = session.player.decide(slot, &session.record, color, &ask, way.plays, watch)?;
+    let decision = session.player.decide(slot, &session.record, color, &request, way.plays, watch)?;
     let text = match way.plays {
         true => session.carry_out(color, decision)?,
         false if goes_on => session.text_of(decision),
@@ -364,12 +365,12 @@ fn analyze(
     style: Style,
 ) -> Said {
     let to_move = session.record.game().side_to_move();
-    let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
+    let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
     let params = session.player.params_for_analysis();
     let game = session.record.turn_of(color).into();
-    let task = Task { game, params: &params, ask: &ask, limits: [u64::MAX; 2], until: None };
+    let task = Task { game, params: &params, request: &request, limits: [u64::MAX; 2], until: None };
     session.ponders = false;
-    let mut due = Due::new(&ask, style);
+    let mut due = Due::new(&request, style);
     let lines = &mut session.lines;
     let look = |search: &Search<'_>| {
         stream.begin();
@@ -378,10 +379,10 @@ fn analyze(
         }
         !lines.is_ready()
     };
-    let last = session.player.search(slot, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
+    let last = session.player.search(slot, &task, look, |search| Due::new(&request, style).last(&params, search))?;
     // If the search ended by itself, because the memory is full or no move may be searched, the command still waits for
     // the next line of input. In that case, and if no interval was given, the last results are written at the end.
-    if !session.lines.is_ready() || ask.interval.is_none() {
+    if !session.lines.is_ready() || request.interval.is_none() {
         if !last.is_empty() {
             stream.say(&last);
         }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::analyze::Ask;
+use super::analyze::AnalyzeRequest;
 use super::clock::{Clock, System, moves_left};
 use super::memory::Room;
 use super::record::Record;
@@ -60,7 +60,7 @@ pub struct Task<'t> {
     /// How to search.
     pub params: &'t Params,
     /// The moves to leave out, and the results that are wanted.
-    pub ask: &'t Ask,
+    pub request: &'t AnalyzeRequest,
     /// The most visits and the most playouts.
     pub limits: [u64; 2],
     /// When the search has to end.
@@ -235,8 +235,8 @@ impl Player {
 
     fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
         let mut plan = task.params.plan(batch, self.room.of_tree());
-        plan.keeps_ownership = task.ask.wanted.any_ownership();
-        let restrictions = Arc::new(task.ask.restrictions.clone());
+        plan.keeps_ownership = task.request.wanted.any_ownership();
+        let restrictions = Arc::new(task.request.restrictions.clone());
         let asked = Arc::clone(&restrictions);
         plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
     }
@@ -270,7 +270,7 @@ impl Player {
         slot: &mut SearchSlot<'_>,
         record: &Record,
         color: Color,
-        ask: &Ask,
+        request: &AnalyzeRequest,
         keeps: bool,
         watch: impl FnMut(&Search<'_>, bool) -> bool,
     ) -> Result<Decision, String> {
@@ -297,7 +297,7 @@ impl Player {
         let task = Task {
             game: Arc::clone(&game),
             params: &params,
-            ask,
+            request,
             limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
             until: end(1.0),
         };
@@ -306,7 +306,7 @@ impl Player {
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
         let found = self.search(slot, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
-            found(&params, ask.wanted, search)
+            found(&params, request.wanted, search)
         })?;
         if keeps {
             self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
@@ -349,7 +349,7 @@ impl Player {
         let until = Duration::try_from_secs_f64(settings.max_time_pondering).ok();
         let until = until.and_then(|time| Instant::now().checked_add(time));
         let params = self.params_for(&game);
-        let task = Task { game, params: &params, ask: &Ask::default(), limits, until };
+        let task = Task { game, params: &params, request: &AnalyzeRequest::default(), limits, until };
         self.search(slot, &task, |_| goes_on(), |_| ())
     }
 
@@ -403,18 +403,18 @@ impl Player {
     /// Like [`Player::search`].
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
         let params = Params { ignore_pre_root_history: true, ..self.params };
-        let ask = Ask::without_passes(record.size());
+        let request = AnalyzeRequest::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);
         let memory = go::memory(self.room.of_tree(), visits)?;
         for color in Color::ALL {
             let game = record.turn_of(color).into();
-            let task = Task { game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
+            let task = Task { game, params: &params, request: &request, limits: [visits, u64::MAX], until };
             let found = self.search(
                 &mut SearchSlot::new(&memory),
                 &task,
                 |_| true,
-                |search| found(&params, ask.wanted, search),
+                |search| found(&params, request.wanted, search),
             )?;
             ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
             if color == record.game().side_to_move() {
