@@ -22,17 +22,17 @@ use crate::text::quoted;
 use crate::uci::console::aside;
 
 /// The result of a command: its answer, or an error message.
-pub type Said = Result<String, String>;
+pub type Reply = Result<String, String>;
 
 /// The function that carries out a command.
 #[derive(Clone, Copy)]
 pub enum Handler {
     /// The command answers when it is finished, and does not need the tree of the last search.
-    Answers(fn(&mut Session, Args<'_>) -> Said),
+    Answers(fn(&mut Session, Args<'_>) -> Reply),
     /// The command answers when it is finished, and uses or drops the tree of the last search.
-    Searches(fn(&mut Session, &mut SearchSlot<'_>, Args<'_>) -> Said),
+    Searches(fn(&mut Session, &mut SearchSlot<'_>, Args<'_>) -> Reply),
     /// The command searches and writes lines of its answer meanwhile.
-    Streams(fn(&mut Session, &mut SearchSlot<'_>, &mut Stream, Args<'_>) -> Said),
+    Streams(fn(&mut Session, &mut SearchSlot<'_>, &mut Stream, Args<'_>) -> Reply),
 }
 
 use Handler::{Answers, Searches, Streams};
@@ -106,23 +106,23 @@ pub fn find(name: &str) -> Option<Handler> {
     ALL.iter().find(|(other, _)| *other == name).map(|(_, handler)| *handler)
 }
 
-fn known_command(_: &mut Session, args: Args<'_>) -> Said {
+fn known_command(_: &mut Session, args: Args<'_>) -> Reply {
     Ok(find(args::one(args, "a command")?).is_some().to_string())
 }
 
-fn list_commands(_: &mut Session, args: Args<'_>) -> Said {
+fn list_commands(_: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     Ok(ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("\n"))
 }
 
-fn quit(session: &mut Session, args: Args<'_>) -> Said {
+fn quit(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     session.quits = true;
     Ok(String::new())
 }
 
 /// Takes one number, or columns and rows as two arguments or with a colon between them.
-fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
+fn boardsize(session: &mut Session, args: Args<'_>) -> Reply {
     match args {
         [columns, rows] => change_size(session, columns, rows),
         _ => {
@@ -133,7 +133,7 @@ fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
     }
 }
 
-fn change_size(session: &mut Session, columns: &str, rows: &str) -> Said {
+fn change_size(session: &mut Session, columns: &str, rows: &str) -> Reply {
     let side = |text: &str| text.parse::<u8>().ok().filter(|side| (2..=19).contains(side));
     let size = side(columns).zip(side(rows)).and_then(|(x, y)| Size::new(x, y));
     let got = || format!("unacceptable size: expected sides from 2 to 19, got {columns} and {rows}");
@@ -143,13 +143,13 @@ fn change_size(session: &mut Session, columns: &str, rows: &str) -> Said {
     Ok(String::new())
 }
 
-fn clear_board(session: &mut Session, args: Args<'_>) -> Said {
+fn clear_board(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     session.begin(&Board::new(session.record.size()), Color::Black);
     Ok(String::new())
 }
 
-fn set_position(session: &mut Session, args: Args<'_>) -> Said {
+fn set_position(session: &mut Session, args: Args<'_>) -> Reply {
     let size = session.record.size();
     if args.len() % 2 == 1 {
         return Err(args::expected("pairs of color and point", args));
@@ -170,7 +170,7 @@ impl Session {
     }
 }
 
-fn komi(session: &mut Session, args: Args<'_>) -> Said {
+fn komi(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "a komi, a multiple of 0.5 from -400 to 400";
     let text = args::one(args, what)?;
     let komi = text.parse().ok().and_then(Komi::from_points).ok_or_else(|| args::expected(what, args))?;
@@ -178,7 +178,7 @@ fn komi(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn play(session: &mut Session, args: Args<'_>) -> Said {
+fn play(session: &mut Session, args: Args<'_>) -> Reply {
     let [color, vertex] = args else { return Err(args::expected("a color and a vertex", args)) };
     let color = args::color(color)?;
     // A player who resigns makes no move.
@@ -191,7 +191,7 @@ fn play(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn undo(session: &mut Session, args: Args<'_>) -> Said {
+fn undo(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     if !session.record.undo() {
         return Err("cannot undo: no move was played".to_string());
@@ -200,7 +200,7 @@ fn undo(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Said {
+fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Reply {
     let size = session.record.size();
     let most = handicap::most(size);
     let stones = args::number(args::one(args, "a number of stones")?, "a number of stones")?;
@@ -211,7 +211,7 @@ fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Said {
     put_handicap(session, &points)
 }
 
-fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
+fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Reply {
     let stones: usize = args::number(args::one(args, "a number of stones")?, "a number of stones")?;
     // Half of the points stay free for the game.
     let most = session.record.size().area() / 2;
@@ -223,7 +223,7 @@ fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
     put_handicap(session, &points)
 }
 
-fn set_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
+fn set_free_handicap(session: &mut Session, args: Args<'_>) -> Reply {
     let size = session.record.size();
     let points = args.iter().map(|text| args::point(text, size)).collect::<Result<Vec<_>, _>>();
     let points = points.map_err(|error| format!("bad vertex list: {error}"))?;
@@ -239,7 +239,7 @@ fn must_be_empty(session: &Session) -> Result<(), String> {
     if is_empty { Ok(()) } else { Err("board not empty".to_string()) }
 }
 
-fn put_handicap(session: &mut Session, points: &[Move]) -> Said {
+fn put_handicap(session: &mut Session, points: &[Move]) -> Reply {
     must_be_empty(session)?;
     let size = session.record.size();
     let board = Board::with_stones(size, points.iter().map(|point| (Color::Black, *point)));
@@ -251,7 +251,7 @@ fn vertices(size: Size, points: &[Move]) -> String {
     points.iter().map(|point| size.format(*point).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Said {
+fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Reply {
     let color = args::color(args::one(args, "a color")?)?;
     let decision =
         session.player.decide(slot, &session.record, color, &AnalyzeRequest::default(), true, |_, _| true)?;
@@ -262,7 +262,7 @@ fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> 
 const CANCELLED: &str = "cancelled";
 
 /// Chooses a move without playing it. If `cancellable`, the next line of input ends the search.
-fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, cancellable: bool) -> Said {
+fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, cancellable: bool) -> Reply {
     let color = match args {
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
@@ -285,7 +285,7 @@ impl Session {
     }
 
     /// Plays the decision, and returns its text.
-    fn carry_out(&mut self, color: Color, decision: Decision) -> Said {
+    fn carry_out(&mut self, color: Color, decision: Decision) -> Reply {
         if let Decision::Play(mv) = decision {
             self.record.play(color, mv)?;
             self.ponders = true;
@@ -335,7 +335,7 @@ const SEARCH: Way = Way { plays: false, ..GENMOVE };
 const CANCELLABLE: Way = Way { cancellable: true, ..SEARCH };
 
 /// Like `genmove` or `kata-search`, with lines during the search and one at its end.
-fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Said {
+fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Reply {
     let to_move = session.record.game().side_to_move();
     let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
     let (mut due, params) = (Due::new(&request, way.style), session.player.params);
@@ -363,7 +363,7 @@ fn analyze(
     stream: &mut Stream,
     args: Args<'_>,
     style: Style,
-) -> Said {
+) -> Reply {
     let to_move = session.record.game().side_to_move();
     let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
     let params = session.player.params_for_analysis();
@@ -391,7 +391,7 @@ fn analyze(
     Ok(String::new())
 }
 
-fn raw(session: &mut Session, args: Args<'_>) -> Said {
+fn raw(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "a symmetry from 0 to 7, or all";
     let text = args::one(args, what)?;
     let game = session.record.turn_of(session.record.game().side_to_move());
@@ -448,7 +448,7 @@ fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, size: Size, to_move: Co
     text
 }
 
-fn time_settings(session: &mut Session, args: Args<'_>) -> Said {
+fn time_settings(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "main time, overtime and its stones";
     let [main, period, stones] = args else { return Err(args::expected(what, args)) };
     let times = clock::seconds(main).zip(clock::seconds(period)).zip(stones.parse().ok());
@@ -457,7 +457,7 @@ fn time_settings(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn time_left(session: &mut Session, args: Args<'_>) -> Said {
+fn time_left(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "a color, seconds and stones";
     let [color, time, stones] = args else { return Err(args::expected(what, args)) };
     let color = args::color(color)?;
@@ -468,19 +468,19 @@ fn time_left(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn kgs_time_settings(session: &mut Session, args: Args<'_>) -> Said {
+fn kgs_time_settings(session: &mut Session, args: Args<'_>) -> Reply {
     if let Some(kind) = args.first().filter(|kind| kind.to_ascii_lowercase().starts_with("fischer")) {
         return Err(args::expected("none, absolute, byoyomi or canadian", std::slice::from_ref(kind)));
     }
     kata_time_settings(session, args)
 }
 
-fn kata_time_settings(session: &mut Session, args: Args<'_>) -> Said {
+fn kata_time_settings(session: &mut Session, args: Args<'_>) -> Reply {
     session.player.set_system(System::read(args).map_err(|error| format!("syntax error: {error}"))?);
     Ok(String::new())
 }
 
-fn final_score(session: &mut Session, args: Args<'_>) -> Said {
+fn final_score(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     let lead = match scoring::by_the_rules(&session.record) {
         Some(lead) => lead,
@@ -489,7 +489,7 @@ fn final_score(session: &mut Session, args: Args<'_>) -> Said {
     Ok(scoring::text(lead))
 }
 
-fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
+fn final_status_list(session: &mut Session, args: Args<'_>) -> Reply {
     let what = format!("one of {}", scoring::STATUSES.join(", "));
     let status = args::one(args, &what)?;
     if !scoring::STATUSES.contains(&status) {
@@ -501,7 +501,7 @@ fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
     Ok(lines.join("\n"))
 }
 
-fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
+fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     let (file, before) = match args {
         [] => return Err(args::expected("a file, and perhaps the number of a move", args)),
         [name @ .., number] if !name.is_empty() && number.parse::<usize>().is_ok() => {
@@ -546,7 +546,7 @@ fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
     Rules { komi: *komi.unwrap_or(&now.komi), ..rules }
 }
 
-fn printsgf(session: &mut Session, args: Args<'_>) -> Said {
+fn printsgf(session: &mut Session, args: Args<'_>) -> Reply {
     let text = sgf::write(&session.record);
     if args.is_empty() || args == ["-"] {
         return Ok(text);
@@ -556,17 +556,17 @@ fn printsgf(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn set_rules(session: &mut Session, args: Args<'_>) -> Said {
+fn set_rules(session: &mut Session, args: Args<'_>) -> Reply {
     change_rules(session, settings::named_rules(&args.join(" ")))
 }
 
-fn set_rule(session: &mut Session, args: Args<'_>) -> Said {
+fn set_rule(session: &mut Session, args: Args<'_>) -> Reply {
     let [axis, value] = args else { return Err(args::expected("a rule and its value", args)) };
     change_rules(session, settings::with_axis(session.record.rules(), axis, value))
 }
 
 /// KGS's Chinese rules differ from KataGo's `chinese`: they have superko.
-fn kgs_rules(session: &mut Session, args: Args<'_>) -> Said {
+fn kgs_rules(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "one of chinese, aga, japanese, new_zealand";
     let name = match args::one(args, what)?.to_ascii_lowercase().as_str() {
         "chinese" => "chinese-kgs",
@@ -579,7 +579,7 @@ fn kgs_rules(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 /// Changes the rules, except for the komi.
-fn change_rules(session: &mut Session, rules: Result<Rules, String>) -> Said {
+fn change_rules(session: &mut Session, rules: Result<Rules, String>) -> Reply {
     let rules = rules.map_err(|error| format!("unknown rules: {error}"))?;
     session.record.set_rules(Rules { komi: session.record.rules().komi, ..rules });
     Ok(String::new())
@@ -594,13 +594,13 @@ fn names_of_params() -> Vec<&'static str> {
     all.filter(|name| !AT_THE_START.contains(name)).collect()
 }
 
-fn get_param(session: &mut Session, args: Args<'_>) -> Said {
+fn get_param(session: &mut Session, args: Args<'_>) -> Reply {
     let name = args::one(args, "a parameter")?;
     value_of_param(session, name).ok_or_else(|| no_param(name))
 }
 
 /// Answers with all parameters, as a JSON object.
-fn get_params(session: &mut Session, args: Args<'_>) -> Said {
+fn get_params(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     let pair = |name: &'static str| {
         let text = value_of_param(session, name)?;
@@ -626,12 +626,12 @@ fn no_param(name: &str) -> String {
     format!("unknown parameter: {expected} {}", quoted(name))
 }
 
-fn set_param(session: &mut Session, args: Args<'_>) -> Said {
+fn set_param(session: &mut Session, args: Args<'_>) -> Reply {
     let [name, value] = args else { return Err(args::expected("a parameter and its value", args)) };
     change_params(session, &[(name.clone(), value.clone())])
 }
 
-fn set_params(session: &mut Session, args: Args<'_>) -> Said {
+fn set_params(session: &mut Session, args: Args<'_>) -> Reply {
     let object: Result<Object, _> = serde_json::from_str(&args.join(" "));
     let object = object.map_err(|_| args::expected("an object of parameters and their values", args))?;
     let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
@@ -640,7 +640,7 @@ fn set_params(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 /// Changes all of the parameters, or none if there is an error.
-fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
+fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     let player = &mut session.player;
     let (mut settings, mut params) = (player.settings, player.params);
     for (name, value) in pairs {
@@ -657,7 +657,7 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
     Ok(String::new())
 }
 
-fn get_models(session: &mut Session, args: Args<'_>) -> Said {
+fn get_models(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     let evaluator = session.player.evaluator();
     let model = evaluator.model();
@@ -671,14 +671,14 @@ fn get_models(session: &mut Session, args: Args<'_>) -> Said {
     Ok(models.to_string())
 }
 
-fn clear_cache(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Said {
+fn clear_cache(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Reply {
     args::none(args)?;
     slot.forget();
     session.player.evaluator().clear_cache();
     Ok(String::new())
 }
 
-fn cputime(session: &mut Session, args: Args<'_>) -> Said {
+fn cputime(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     Ok(format!("{:.3}", session.player.seconds))
 }
