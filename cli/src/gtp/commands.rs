@@ -295,13 +295,13 @@ impl Session {
 }
 
 /// Says when the next line about a search is due, and writes it.
-struct Due {
+struct LineWriter {
     next: Option<Instant>,
     request: AnalyzeRequest,
     style: Style,
 }
 
-impl Due {
+impl LineWriter {
     fn new(request: &AnalyzeRequest, style: Style) -> Self {
         Self { next: request.interval.map(|every| Instant::now() + every), request: request.clone(), style }
     }
@@ -321,7 +321,7 @@ impl Due {
 
 /// The variants of the commands that decide on a move and write lines meanwhile.
 #[derive(Clone, Copy)]
-struct Way {
+struct Mode {
     style: Style,
     /// Whether the move is played.
     plays: bool,
@@ -329,26 +329,26 @@ struct Way {
     cancellable: bool,
 }
 
-const GENMOVE: Way = Way { style: Style::Kata, plays: true, cancellable: false };
-const LZ_GENMOVE: Way = Way { style: Style::Lz, ..GENMOVE };
-const SEARCH: Way = Way { plays: false, ..GENMOVE };
-const CANCELLABLE: Way = Way { cancellable: true, ..SEARCH };
+const GENMOVE: Mode = Mode { style: Style::Kata, plays: true, cancellable: false };
+const LZ_GENMOVE: Mode = Mode { style: Style::Lz, ..GENMOVE };
+const SEARCH: Mode = Mode { plays: false, ..GENMOVE };
+const CANCELLABLE: Mode = Mode { cancellable: true, ..SEARCH };
 
 /// Like `genmove` or `kata-search`, with lines during the search and one at its end.
-fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Reply {
+fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream, args: Args<'_>, mode: Mode) -> Reply {
     let to_move = session.record.game().side_to_move();
     let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
-    let (mut due, params) = (Due::new(&request, way.style), session.player.params);
+    let (mut writer, params) = (LineWriter::new(&request, mode.style), session.player.params);
     let (lines, mut goes_on) = (&mut session.lines, true);
     let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
-        let line = if is_last { Some(due.last(&params, search)) } else { due.line(&params, search) };
+        let line = if is_last { Some(writer.last(&params, search)) } else { writer.line(&params, search) };
         line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
-        goes_on = goes_on && !(way.cancellable && !is_last && lines.is_ready());
+        goes_on = goes_on && !(mode.cancellable && !is_last && lines.is_ready());
         goes_on
     };
-    let decision = session.player.decide(slot, &session.record, color, &request, way.plays, watch)?;
-    let text = match way.plays {
+    let decision = session.player.decide(slot, &session.record, color, &request, mode.plays, watch)?;
+    let text = match mode.plays {
         true => session.carry_out(color, decision)?,
         false if goes_on => session.text_of(decision),
         false => CANCELLED.to_string(),
@@ -370,16 +370,17 @@ fn analyze(
     let game = session.record.turn_of(color).into();
     let task = Task { game, params: &params, request: &request, limits: [u64::MAX; 2], until: None };
     session.ponders = false;
-    let mut due = Due::new(&request, style);
+    let mut writer = LineWriter::new(&request, style);
     let lines = &mut session.lines;
     let look = |search: &Search<'_>| {
         stream.begin();
-        if let Some(line) = due.line(&params, search) {
+        if let Some(line) = writer.line(&params, search) {
             stream.say(&line);
         }
         !lines.is_ready()
     };
-    let last = session.player.search(slot, &task, look, |search| Due::new(&request, style).last(&params, search))?;
+    let last =
+        session.player.search(slot, &task, look, |search| LineWriter::new(&request, style).last(&params, search))?;
     // If the search ended by itself, because the memory is full or no move may be searched, the command still waits for
     // the next line of input. In that case, and if no interval was given, the last results are written at the end.
     if !session.lines.is_ready() || request.interval.is_none() {
