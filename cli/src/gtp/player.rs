@@ -45,7 +45,7 @@ struct Found {
 
 /// The result of the search for a move in an earlier turn, from the view of the side that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Thought {
+struct Estimate {
     /// The number of moves before it.
     turn: usize,
     color: Color,
@@ -83,7 +83,7 @@ pub struct Player {
     pub has_advantage: bool,
     time: ManagerParams,
     clocks: [Clock; 2],
-    thoughts: Vec<Thought>,
+    estimates: Vec<Estimate>,
     random: Random,
     /// Seconds that the moves have taken so far.
     pub seconds: f64,
@@ -129,7 +129,7 @@ impl Player {
             has_advantage: given(ADVANTAGE) && !given(OF_HANDICAP),
             time,
             clocks: [System::None; 2].map(|system| Clock::new(system, time)),
-            thoughts: Vec::new(),
+            estimates: Vec::new(),
             random: chance::random(settings::seed(typed)),
             seconds: 0.0,
         })
@@ -154,7 +154,7 @@ impl Player {
     /// Begins a new game, with full clocks.
     pub fn new_game(&mut self) {
         self.set_system(self.clocks[0].system());
-        self.thoughts.clear();
+        self.estimates.clear();
     }
 
     /// Sets the time limits of both players.
@@ -169,7 +169,7 @@ impl Player {
 
     /// Forgets the results of all turns from `turn` on, because their moves have been taken back.
     pub fn forget_beyond(&mut self, turn: usize) {
-        self.thoughts.retain(|thought| thought.turn < turn);
+        self.estimates.retain(|estimate| estimate.turn < turn);
     }
 
     /// The parameters of the search for the commands that analyse.
@@ -187,9 +187,9 @@ impl Player {
             return self.params;
         }
         let for_white =
-            |thought: &Thought| if thought.color == Color::White { thought.win_loss } else { -thought.win_loss };
-        let thoughts = self.thoughts.iter().map(for_white);
-        let advantage = advantage::for_white(game, self.settings.advantage_for_each_point, thoughts);
+            |estimate: &Estimate| if estimate.color == Color::White { estimate.win_loss } else { -estimate.win_loss };
+        let estimates = self.estimates.iter().map(for_white);
+        let advantage = advantage::for_white(game, self.settings.advantage_for_each_point, estimates);
         Params {
             playout_doubling_advantage: advantage,
             playout_doubling_advantage_pla: Some(Color::White),
@@ -309,7 +309,7 @@ impl Player {
             found(&params, request.wanted, search)
         })?;
         if keeps {
-            self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
+            self.remember(Estimate { turn, color, win_loss: found.win_loss, lead: found.lead });
             let used = begun.elapsed().as_secs_f64();
             clock.used(used, found.playouts);
             self.clocks[color as usize] = clock;
@@ -363,18 +363,19 @@ impl Player {
     }
 
     /// Keeps the result of a turn in the place of those of this turn and later ones, whose moves were taken back.
-    fn remember(&mut self, thought: Thought) {
-        self.forget_beyond(thought.turn);
-        self.thoughts.push(thought);
+    fn remember(&mut self, estimate: Estimate) {
+        self.forget_beyond(estimate.turn);
+        self.estimates.push(estimate);
     }
 
     /// The part of its visits, playouts and time that the player uses: less after passes, and if it is winning.
     fn factor(&self, record: &Record, color: Color) -> f64 {
         let Settings { search_factor_after_one_pass: one, search_factor_after_two_pass: two, .. } = self.settings;
         let of_passes = [1.0, one, two][record.passes().min(2)];
-        let before = self.thoughts.iter().rev().find(|thought| thought.color == color);
-        let wins = before
-            .is_some_and(|thought| 0.5 * (1.0 + thought.win_loss) > self.settings.search_factor_when_winning_threshold);
+        let before = self.estimates.iter().rev().find(|estimate| estimate.color == color);
+        let wins = before.is_some_and(|estimate| {
+            0.5 * (1.0 + estimate.win_loss) > self.settings.search_factor_when_winning_threshold
+        });
         if wins { self.settings.search_factor_when_winning.min(of_passes) } else { of_passes }
     }
 
@@ -391,8 +392,8 @@ impl Player {
             Color::White => behind.max(handicap::made_up_later(record.game().handicap_stones(), area, played)),
         };
         let turns = settings.resign_consec_turns;
-        let own = self.thoughts.iter().rev().filter(|thought| thought.color == color).take(turns);
-        let is_lost = |thought: &Thought| thought.win_loss < settings.resign_threshold && -thought.lead >= behind;
+        let own = self.estimates.iter().rev().filter(|estimate| estimate.color == color).take(turns);
+        let is_lost = |estimate: &Estimate| estimate.win_loss < settings.resign_threshold && -estimate.lead >= behind;
         own.clone().count() == turns && own.clone().all(is_lost)
     }
 

@@ -128,8 +128,8 @@ impl Session {
     fn next(&mut self, slot: &mut SearchSlot<'_>) -> Option<Input> {
         let (player, record, lines) = (&self.player, &self.record, &mut self.lines);
         if self.ponders && player.settings.pondering_enabled && !lines.is_ready() {
-            let thought = guarded(|| player.ponder(slot, record, || !lines.is_ready())).and_then(|thought| thought);
-            if let Err(fault) = thought {
+            let pondered = guarded(|| player.ponder(slot, record, || !lines.is_ready())).and_then(|pondered| pondered);
+            if let Err(fault) = pondered {
                 aside(&format!("oncilla: while pondering: {fault}"));
             }
         }
