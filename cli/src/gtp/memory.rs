@@ -13,7 +13,7 @@ const CACHE_SHARE: usize = 4;
 
 /// The memory that the settings `Hash`, `RamLimitMb` and the cache's size allow, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct MemoryBudget {
     hash: usize,
     limit: usize,
     /// The most that the cache may take.
@@ -22,7 +22,7 @@ pub struct Room {
     program: usize,
 }
 
-impl Room {
+impl MemoryBudget {
     /// The memory of a program whose network has been read and which takes `program` bytes so far. A `limit_mb` of 0
     /// means no limit.
     pub fn new([hash_mb, limit_mb, cache_mb]: [usize; 3], program: usize) -> Self {
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn tree_and_notes_have_what_the_limit_leaves() {
         let of_tree = |sizes, program_mb: usize| {
-            let room = Room::new(sizes, bytes_of_mb(program_mb));
-            [room.of_tree() >> 20, room.cache >> 20]
+            let budget = MemoryBudget::new(sizes, bytes_of_mb(program_mb));
+            [budget.of_tree() >> 20, budget.cache >> 20]
         };
         assert_eq!(of_tree([256, 0, 64], 100), [256, 64], "no limit");
         assert_eq!(of_tree([1, 0, 64], 100), [1, 64], "as small as it was asked for");
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_can_not_be_kept_is_named() {
-        let said = |limit| Room::new([256, limit, 0], 94 << 20).too_low();
+        let said = |limit| MemoryBudget::new([256, limit, 0], 94 << 20).too_low();
         assert_eq!([said(0), said(100)], [None, None]);
         assert!(said(99).is_some_and(|line| line.contains("RamLimitMb=99: 100 MiB")));
     }

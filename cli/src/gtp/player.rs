@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::analyze::AnalyzeRequest;
 use super::clock::{Clock, System, moves_left};
-use super::memory::Room;
+use super::memory::MemoryBudget;
 use super::record::Record;
 use super::scoring::Judged;
 use super::settings::{self, Settings};
@@ -70,7 +70,7 @@ pub struct Task<'t> {
 /// Plays and analyses with one network.
 pub struct Player {
     evaluator: Arc<Evaluator>,
-    room: Room,
+    memory_budget: MemoryBudget,
     /// Positions that are evaluated together; 0 for as many as suit what runs the network.
     minibatch: usize,
     /// The parameters of the search for a move.
@@ -118,10 +118,10 @@ impl Player {
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let params = alone.of(typed, meaning)?;
         params.suit(model.encodes_metadata())?;
-        let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
+        let memory_budget = MemoryBudget::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         Ok(Self {
-            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), room.cache)),
-            room,
+            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), memory_budget.cache)),
+            memory_budget,
             minibatch,
             params,
             settings: Settings::of(typed, meaning)?,
@@ -145,8 +145,8 @@ impl Player {
     /// # Errors
     /// One line: no device.
     pub fn prepare(&mut self, size: Size) -> Result<(), String> {
-        let said = self.room.count(|| self.evaluator.prepare(size))?;
-        let too_low = if said.is_empty() { None } else { self.room.too_low() };
+        let said = self.memory_budget.count(|| self.evaluator.prepare(size))?;
+        let too_low = if said.is_empty() { None } else { self.memory_budget.too_low() };
         said.iter().chain(&too_low).for_each(|note| aside(note));
         Ok(())
     }
@@ -234,7 +234,7 @@ impl Player {
     }
 
     fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
-        let mut plan = task.params.plan(batch, self.room.of_tree());
+        let mut plan = task.params.plan(batch, self.memory_budget.of_tree());
         plan.keeps_ownership = task.request.wanted.any_ownership();
         let restrictions = Arc::new(task.request.restrictions.clone());
         let asked = Arc::clone(&restrictions);
@@ -246,12 +246,12 @@ impl Player {
     /// # Errors
     /// If there is no memory.
     pub fn memory(&self) -> Result<Memory, String> {
-        go::memory(self.room.of_tree(), u64::MAX)
+        go::memory(self.memory_budget.of_tree(), u64::MAX)
     }
 
     /// The most bytes that [`Player::memory`] may have now.
     pub fn memory_bytes(&self) -> usize {
-        self.room.of_tree()
+        self.memory_budget.of_tree()
     }
 
     /// Positions that are evaluated together.
@@ -407,7 +407,7 @@ impl Player {
         let request = AnalyzeRequest::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);
-        let memory = go::memory(self.room.of_tree(), visits)?;
+        let memory = go::memory(self.memory_budget.of_tree(), visits)?;
         for color in Color::ALL {
             let game = record.turn_of(color).into();
             let task = Task { game, params: &params, request: &request, limits: [visits, u64::MAX], until };
