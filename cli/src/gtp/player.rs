@@ -33,7 +33,7 @@ pub enum Decision {
 }
 
 /// The results of a search, from the view of the side to move.
-struct Found {
+struct SearchResult {
     /// The moves that may be played, with the values by which they are chosen, the best first.
     choices: Vec<(Move, f64)>,
     win_loss: f64,
@@ -304,29 +304,29 @@ impl Player {
         // Both closures below use `watch`, one after the other.
         let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
-        let found = self.search(slot, &task, look, |search| {
+        let result = self.search(slot, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
-            found(&params, request.wanted, search)
+            search_result(&params, request.wanted, search)
         })?;
         if keeps {
-            self.remember(Estimate { turn, color, win_loss: found.win_loss, lead: found.lead });
+            self.remember(Estimate { turn, color, win_loss: result.win_loss, lead: result.lead });
             let used = begun.elapsed().as_secs_f64();
-            clock.used(used, found.playouts);
+            clock.used(used, result.playouts);
             self.clocks[color as usize] = clock;
             self.seconds += used;
             if self.resigns(record, color) {
                 return Ok(Decision::Resign);
             }
         }
-        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
-        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&found, turn, game.size()) }))
+        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &result, judged.white_lead(record)));
+        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, turn, game.size()) }))
     }
 
     /// Chooses the best move, or another one by chance.
-    fn choose(&mut self, found: &Found, turn: usize, size: Size) -> Move {
-        let values: Vec<f64> = found.choices.iter().map(|(_, value)| *value).collect();
+    fn choose(&mut self, result: &SearchResult, turn: usize, size: Size) -> Move {
+        let values: Vec<f64> = result.choices.iter().map(|(_, value)| *value).collect();
         let at = self.settings.choose(&values, turn, size.area(), self.random.uniform().into());
-        found.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
+        result.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
     }
 
     /// Searches the position as it stands in the opponent's time, until `goes_on`, which is called between two steps,
@@ -411,15 +411,15 @@ impl Player {
         for color in Color::ALL {
             let game = record.turn_of(color).into();
             let task = Task { game, params: &params, request: &request, limits: [visits, u64::MAX], until };
-            let found = self.search(
+            let result = self.search(
                 &mut SearchSlot::new(&memory),
                 &task,
                 |_| true,
-                |search| found(&params, request.wanted, search),
+                |search| search_result(&params, request.wanted, search),
             )?;
-            ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
+            ownership.iter_mut().zip(&result.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
             if color == record.game().side_to_move() {
-                lead = if color == Color::White { found.lead } else { -found.lead };
+                lead = if color == Color::White { result.lead } else { -result.lead };
             }
         }
         Ok(Judged::new(record.game().board(), record.rules(), &ownership, lead))
@@ -479,29 +479,29 @@ fn scaled(limit: u64, factor: f64) -> u64 {
 }
 
 /// The results of a search, from the view of the side to move.
-fn found(params: &Params, wanted: Wanted, search: &Search<'_>) -> Found {
+fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>) -> SearchResult {
     let game = search.root();
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let raw = search.raw();
-    let mut found = Found {
+    let mut result = SearchResult {
         choices: vec![(likeliest(game, raw), 1.0)],
         win_loss: f64::from(raw.win - raw.loss),
         lead: raw.lead.into(),
         playouts: search.playouts(),
         ownership: raw.ownership.iter().map(|owned| sign * f64::from(*owned)).collect(),
     };
-    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return found };
+    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return result };
     let mut choices = Reporter::new(params, wanted, search).choices();
     choices.retain(|(mv, _)| game.is_legal(*mv));
     if !choices.is_empty() {
-        found.choices = choices;
+        result.choices = choices;
     }
     let averages = search.averages(&root, at, &mut Default::default());
-    (found.win_loss, found.lead) = (sign * averages.win_loss, sign * averages.lead);
+    (result.win_loss, result.lead) = (sign * averages.win_loss, sign * averages.lead);
     if search.plan().keeps_ownership {
-        found.ownership = search.ownership(root, at).0;
+        result.ownership = search.ownership(root, at).0;
     }
-    found
+    result
 }
 
 /// The legal move with the largest prior, for when no move was searched.
@@ -524,13 +524,13 @@ fn ended_by_a_single_pass(game: &Game) -> bool {
 /// If the board is counted as it lies, the player has to win by that count and by the expected one, because a
 /// controller may remove dead stones anyway. If the players agree on dead stones, the expected count has to win, by
 /// nearly as much as playing on.
-fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
+fn wins_by_pass(game: &Game, result: &SearchResult, expected: f64) -> bool {
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let (rules, expected) = (game.rules(), sign * expected);
     if rules.scoring == Scoring::Area && !rules.friendly_pass {
         return expected > 0.0 && sign * f64::from(game.white_lead().unwrap_or(0.0)) > 0.0;
     }
-    expected > 0.0 && expected + GIVEN_AWAY >= found.lead
+    expected > 0.0 && expected + GIVEN_AWAY >= result.lead
 }
 
 #[cfg(test)]
