@@ -155,17 +155,17 @@ impl Session {
                 };
                 self.console.say_all(&[&answer(&line.id, &Err(error)), ""]);
             }
-            Some(Handler::Answers(obey)) => {
-                let said = guarded(|| obey(self, &line.args)).and_then(|said| said);
+            Some(Handler::Answers(execute)) => {
+                let said = guarded(|| execute(self, &line.args)).and_then(|said| said);
                 self.console.say_all(&[&answer(&line.id, &said), ""]);
             }
-            Some(Handler::Searches(obey)) => {
-                let said = guarded(|| obey(self, slot, &line.args)).and_then(|said| said);
+            Some(Handler::Searches(execute)) => {
+                let said = guarded(|| execute(self, slot, &line.args)).and_then(|said| said);
                 self.console.say_all(&[&answer(&line.id, &said), ""]);
             }
-            Some(Handler::Streams(obey)) => {
+            Some(Handler::Streams(execute)) => {
                 let mut stream = Stream { console: Arc::clone(&self.console), id: line.id, begun: false };
-                let said = guarded(|| obey(self, slot, &mut stream, &line.args)).and_then(|said| said);
+                let said = guarded(|| execute(self, slot, &mut stream, &line.args)).and_then(|said| said);
                 stream.end(said);
             }
         }
