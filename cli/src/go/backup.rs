@@ -17,8 +17,8 @@ use oncilla_go::Move as GoMove;
 /// The moves of a node that were visited.
 pub(super) struct AllVisited<'s, 'm> {
     pub(super) moves: Vec<Visited<'s, 'm>>,
-    /// The sum of the moves' weights. If nothing is pruned it is exactly what the visits count; adding up the weights,
-    /// which are rounded, would not give that.
+    /// The sum of the moves' weights. If nothing is pruned, this is exactly the weight of the visits; the sum of the
+    /// rounded weights would not be exact.
     pub(super) weight: f64,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Visited<'s, 'm> {
     pub(super) edge: EdgeView<'s, Tree<'m>>,
     /// The position after the move.
     pub(super) next: At,
-    /// What the move's visits count in the position's means.
+    /// The weight of the move's visits in the position's averages.
     pub(super) weight: f64,
-    /// What they count before that weighing.
+    /// Their weight before good moves are preferred and bad ones pruned.
     all: f64,
 }
 
@@ -69,7 +69,7 @@ impl<'m> Search<'m> {
             let edge = node.visited().find(|edge| edge.mv == Some(mv));
             here = edge.and_then(|edge| Some((edge.child()?, self.notes.next(at, mv)?.0, !lacks_visits(&edge))));
         }
-        // The note of the position at the end of the line says already what was found there, or that nothing new was.
+        // The note of the position at the end of the line is up to date already.
         for (node, at, mv, is_whole) in way.into_iter().rev() {
             self.tell_edge(node, at, mv);
             // A folded node keeps its earlier means.
@@ -79,7 +79,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Tells the edge of a move what the position behind it passes on; at the root with the bonus of the move.
+    /// Sets the value of a move's edge to what the position after the move passes on; at the root with the move's
+    /// bonus.
     pub(super) fn tell_edge(&mut self, node: Key, at: At, mv: Move) {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
         // The bonus depends on what the network expects there: if it depended on the mean of all visits, everything

@@ -181,8 +181,8 @@ mod tests {
         ] {
             assert!(!is_same(&["A9", "C3", "G7", "D4"], other), "{other:?}");
         }
-        // What takes the stone's last liberty but one is too far away to be seen, but the stone is in atari; so is the
-        // edge of the board seen.
+        // A white stone at D2 is outside the surroundings of D5, but it puts the one at D3 into atari, which is part of
+        // the pattern. So is the edge of the board.
         let around_d3 = |white: &'static str| ["D3", "C3", "J9", "E3", "J8", white, "J7", "D5"];
         assert!(!is_same(&around_d3("D2"), &around_d3("D1")) && is_same(&around_d3("C1"), &around_d3("D1")));
         assert!(pattern(9, &["E5", "A1"]) != pattern(9, &["E5", "B1"]) && pattern(9, &["pass", "pass"]).is_some());

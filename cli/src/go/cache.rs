@@ -128,8 +128,8 @@ mod tests {
     }
 
     quickcheck! {
-        /// Whatever is asked and told, answers are what was told last, no more is held than there is room for, and the
-        /// sums are right.
+        /// After any sequence of puts and gets, the cache returns the last evaluation of a key, takes no more than its
+        /// room, and has the right counts.
         fn it_tells_what_it_was_told(steps: Vec<(bool, u8)>, room: u8) -> bool {
             let each = bytes(&evaluation(0.0));
             let cache = Cache::new(u64::from(room) * each);

@@ -1,17 +1,17 @@
-//! What KataGo's networks say of a position, made of their outputs.
+//! Evaluations of positions, computed from the outputs of KataGo's networks.
 
 use super::Game;
 use oncilla_go::{KoRule, Move, Scoring};
 use oncilla_nets::katago::Multipliers;
 
-/// How a policy is made of logits.
+/// How a policy is computed from logits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyRules {
     /// Divides the logits (`nnPolicyTemperature`). Above 0.
     pub temperature: f32,
-    /// How far the policy goes from the plain to the optimistic one, where a network has both (`policyOptimism`).
+    /// The part of the optimistic policy, from 0 for the plain one to 1, if the network has both (`policyOptimism`).
     pub optimism: f32,
-    /// The most that a pass may have while there are other moves; 1: no bound. (KataGo's `enablePassingHacks` make it
+    /// The largest probability of a pass if there are other moves; 1 for no bound. (KataGo's `enablePassingHacks` sets
     /// 0.95.)
     pub most_pass: f32,
 }
@@ -22,7 +22,7 @@ impl Default for PolicyRules {
     }
 }
 
-/// What a network says of a position, from the view of the side to move.
+/// A network's evaluation of a position, from the view of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// The probability of each point, row by row from the top, and last that of a pass; −1 for an illegal move.
@@ -39,9 +39,9 @@ pub struct Evaluation {
     pub score_stdev: f32,
     /// Points that would make the game even (`scoreLead`).
     pub lead: f32,
-    /// How long the value goes on to vary (`varTimeLeft`).
+    /// How long the value will go on to vary (`varTimeLeft`).
     pub variance_time: f32,
-    /// How far win − loss will move in the near future, and how far the score: `None` before version 9.
+    /// How far win − loss and the score will move in the near future; `None` for networks before version 9.
     pub errors: Option<[f32; 2]>,
     /// Who will own each point: from 1 for the side to move to −1 for the opponent.
     pub ownership: Vec<f32>,
@@ -61,7 +61,7 @@ pub(super) struct Row<'o> {
     pub ownership: &'o [f32],
 }
 
-/// What has to be known of a model to read its outputs.
+/// The facts about a model that are needed to read its outputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelFacts {
     pub version: u32,

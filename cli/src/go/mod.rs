@@ -1,8 +1,8 @@
 //! Go: KataGo's networks, a search with them, and its results.
 //!
-//! [`Evaluator`] runs a network on boards of any size, and [`Search`] searches a position with it and sums up what it
-//! found. The game itself is `oncilla_go`; the search is the core's, with KataGo's utility of a result and a score
-//! ([`utility`]).
+//! [`Evaluator`] runs a network on boards of any size, and [`Search`] searches a position with it and sums up the
+//! results. The rules of the game are in `oncilla_go`; the search is the core's, with KataGo's utility of results and
+//! scores ([`utility`]).
 
 mod backup;
 pub mod bias;
@@ -29,5 +29,5 @@ pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Seen, Step};
 pub use uncertainty::Uncertainty;
 
-/// A game as the program holds it.
+/// A game as all of the program uses it.
 pub type Game = oncilla_go::Game;

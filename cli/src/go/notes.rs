@@ -339,7 +339,7 @@ impl Notes {
         }
     }
 
-    /// What was noted that ko forbids in the position to which a line of moves leads.
+    /// The points that ko forbids in the position to which a line of moves leads, as [`Notes::ban`] noted them.
     pub fn banned(&self, line: &[Move]) -> PointSet {
         let at = line.iter().try_fold(0, |at, &mv| self.following.get(&(at, mv)).copied());
         at.and_then(|at| self.banned.get(&at).copied()).unwrap_or_default()

@@ -3,13 +3,13 @@
 use super::search::{Search, Step};
 use crate::engine::Memory;
 
-/// How many bytes of the tree a visit takes at most: a node, its edges' priors and records.
+/// The most bytes of the tree that a visit takes: a node, and the priors and records of its edges.
 const BYTES_A_VISIT: usize = 2048;
 
-/// How many bytes a tree gets for few visits, if there are as many.
+/// The bytes that a tree gets even for few visits, if it may have as many.
 const LEAST_BYTES: usize = 4 << 20;
 
-/// Memory for the tree of `visits` visits: no more than it needs, and at most `most` bytes.
+/// Memory for a tree of `visits` visits: about as much as it needs, and at most `most` bytes.
 ///
 /// # Errors
 /// If there is no memory.
@@ -19,14 +19,14 @@ pub fn memory(most: usize, visits: u64) -> Result<Memory, String> {
     Ok(memory)
 }
 
-/// When a search ends by itself.
+/// The limits at which a search ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Visits of the root.
+    /// The most visits of the root.
     pub visits: u64,
-    /// Playouts.
+    /// The most playouts.
     pub playouts: u64,
-    /// Playouts of one step: between two steps reports and the end are thought of.
+    /// The playouts of one step. Between two steps the search can report and be ended.
     pub step: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Positions on which a network is tried.
+//! Sample positions for tests and measurements of networks.
 
 use super::Game;
 use oncilla_go::planes;
@@ -6,21 +6,21 @@ use oncilla_go::profile::Profile;
 use oncilla_go::{Rules, Size, Symmetry};
 use oncilla_nets::katago::Model;
 
-/// Moves before each of them, as shares of the board's points: a middle game first, an empty board, one that is nearly
-/// full.
+/// The number of moves before each sample, as a share of the board's points: first a middle game, then an empty board,
+/// a board that is nearly full, and others.
 const FILLED: [f32; 6] = [0.4, 0.0, 0.9, 0.15, 0.7, 0.03];
 
-/// Whose play networks for human play imitate in them, in turn.
+/// The profiles that networks for human play get for the samples, in turn.
 const PROFILES: [&str; 3] = ["rank_5k", "preaz_3d_15k", "proyear_1990"];
 
-/// Some positions on a board of this size, each of a game by chance that is the same in every run.
+/// Some positions on a board of this size, each from a random game that is the same in every run.
 pub fn samples(size: Size) -> Vec<Game> {
     let game = |(seed, filled): (u64, f32)| {
         let mut game = Game::new(size, Rules::TROMP_TAYLOR);
         let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed + 1);
         for _ in 0..(filled * size.area() as f32) as usize {
             let legal: Vec<_> = game.legal_moves().filter(|&mv| mv != size.pass()).collect();
-            // The numbers of Knuth's MMIX.
+            // This is the generator of Knuth's MMIX.
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let at = (state >> 33) as usize % legal.len().max(1);
             if legal.get(at).is_none_or(|&mv| game.play(mv).is_err()) {
@@ -32,7 +32,7 @@ pub fn samples(size: Size) -> Vec<Game> {
     (0..).zip(FILLED).map(game).collect()
 }
 
-/// What a network sees of each of them, one row after the other.
+/// The network's input for all samples, one row after the other.
 pub fn inputs(model: &Model, size: Size) -> Vec<f32> {
     let mut input = Vec::new();
     for (game, name) in samples(size).iter().zip(PROFILES.into_iter().cycle()) {

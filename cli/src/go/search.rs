@@ -1,4 +1,5 @@
-//! A search of one position: the core's playouts, evaluated in batches, with notes of what the tree has no place for.
+//! A search of one position: it makes the core's playouts, evaluates them in batches, and keeps notes of values for
+//! which the tree has no place.
 
 use super::backup::{AllVisited, Visited};
 use super::bias::{Correction, Pattern};
@@ -20,10 +21,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Which moves may be searched: called with the player, the number of plies below the root, and the move.
+/// Says which moves may be searched: it is called with the player, the number of plies below the root, and the move.
 pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
 
-/// Moves that the network is shown with a position.
+/// The earlier moves that the network is shown with a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// The moves of the game, and of the search.
@@ -37,53 +38,55 @@ pub enum Seen {
 /// How a position is searched.
 #[derive(Clone)]
 pub struct Plan {
-    /// The core's parameters, for values between −1 and 1: see [`Plan::scaled`].
+    /// The core's parameters, for values from −1 to 1: see [`Plan::scaled`].
     pub params: Params,
-    /// What a result and a score are worth.
+    /// The utility of results and scores.
     pub factors: Factors,
-    /// How far what the network says is corrected by what searches found out about the same move elsewhere.
+    /// How evaluations are corrected by what was found out below other positions with the same last move and
+    /// surroundings.
     pub correction: Correction,
-    /// How much what it says counts, by how unsure it is; `None`: all of it counts one, as it does where the network
-    /// does not say.
+    /// How the weight of an evaluation depends on its uncertainty; `None` for a weight of 1, which all evaluations have
+    /// if the network does not report its uncertainty.
     pub uncertainty: Option<Uncertainty>,
-    /// How the network is asked below the root; its history is set for each position.
+    /// How the network is asked below the root, except for the history, which is set for each position.
     pub question: Question,
-    /// Whose the advantage is that the question speaks of, if it is not the side's that is to move at the root
+    /// The side that has the advantage in `question`; `None` for the side to move at the root
     /// (`playoutDoublingAdvantagePla`).
     pub advantage_of: Option<Color>,
-    /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
+    /// The part of the optimistic policy in the root's policy (`rootPolicyOptimism`).
     pub root_optimism: f32,
-    /// Which moves the network is to know.
+    /// Which earlier moves the network is shown.
     pub history: Seen,
-    /// Whether the root's position is taken for one that goes on after a pass (`conservativePass`).
+    /// Whether the game is taken to go on after a pass at the root that would end it (`conservativePass`).
     pub conservative_pass: bool,
-    /// Symmetries that the root's position is looked at through, from 1 to 8 (`rootNumSymmetriesToSample`).
+    /// The number of symmetries through which the root is evaluated, from 1 to 8 (`rootNumSymmetriesToSample`).
     pub root_symmetries: usize,
     /// Divides the logits of the root's moves.
     pub root_temperature: f32,
-    /// Divides the logits of the root's moves once more; the priors are not normalised after that, but keep the sum
-    /// that they then have (`wideRootNoise`).
+    /// Divides the logits of the root's moves once more. The priors are not normalised after that, so they may sum to
+    /// more than 1 (`wideRootNoise`).
     pub root_flattening: f32,
-    /// Whether of root moves that are mirror images of each other one alone is searched (`rootSymmetryPruning`).
+    /// Whether only one of several root moves that are mirror images of each other is searched (`rootSymmetryPruning`).
     pub prunes_symmetric: bool,
-    /// Points that a move of the root costs where everything is settled (`rootEndingBonusPoints`).
+    /// Points that a move of the root costs if everything is settled (`rootEndingBonusPoints`).
     pub ending_bonus: f64,
-    /// Whether moves are left out where the opponent has passed again and again, and all is alive
-    /// (`rootPruneUselessMoves`).
+    /// Whether useless moves of the root are left out if the opponent has passed again and again and everything is
+    /// alive (`rootPruneUselessMoves`).
     pub prunes_useless: bool,
-    /// Whether ownership will be asked for.
+    /// Whether the ownership of points is noted.
     pub keeps_ownership: bool,
-    /// Bytes that notes may take beside the tree. Half of them for ownership, too: beyond that it is what was found
-    /// before.
+    /// The most bytes that the notes may take in addition to the tree. Once they take half of that, ownership is noted
+    /// for no more positions except the root's moves.
     pub notes_bytes: usize,
-    /// Positions that are evaluated together at most.
+    /// The most positions that are evaluated together.
     pub batch: usize,
-    /// `None`: all moves.
+    /// The moves that may be searched; `None` for all.
     pub allowed: Option<Allowed>,
 }
 
 impl Plan {
-    /// Exploration and first play urgency that are meant for utilities, for values between −1 and 1.
+    /// Converts parameters (exploration, first play urgency and others) that are meant for utilities to values from −1
+    /// to 1.
     pub fn scaled(mut params: Params, factors: &Factors) -> Params {
         use oncilla_core::search::Fpu;
         let most = factors.most() as f32;
@@ -103,7 +106,7 @@ impl Plan {
         params
     }
 
-    /// The plan as seen by the side to move in that position.
+    /// The plan with the advantage of the side to move in this position.
     fn seen_from(mut self, root: &Game) -> Self {
         let of_root = &mut self.question.planes.playout_doubling_advantage;
         let is_the_opponents = self.advantage_of.take().is_some_and(|side| side != root.side_to_move());
@@ -112,29 +115,29 @@ impl Plan {
     }
 }
 
-/// Playouts that end without the network are brought back at once; after this many for each one in the batch it is
-/// evaluated even if it is not full.
+/// Playouts that need no evaluation are backed up at once. After this many of them for each place in the batch, the
+/// batch is evaluated even if it is not full.
 const KNOWN_PER_LEAF: usize = 4;
 
 /// The result of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many playouts.
+    /// This many playouts were made.
     Progress(u64),
-    /// No move may be searched.
+    /// No playout was made, because no move may be searched or [the search has to end](Search::leave_at).
     NothingToDo,
-    /// There is no room for more, in the tree or beside it.
+    /// There is no room for more, in the tree or in the notes.
     NoRoom,
 }
 
-/// A search under way, in memory that is lent to it.
+/// A search of one position, in memory that is lent to it.
 pub struct Search<'m> {
     pub(super) core: oncilla_core::search::Search<Tree<'m>>,
     evaluator: Arc<Evaluator>,
     pub(super) about: About,
     pub(super) notes: Notes,
     batch: Batch,
-    /// Not yet known to the batch.
+    /// The time from [`Search::leave_at`] until the batch is told it.
     leave_at: Option<Instant>,
     waiting: Vec<Leaf>,
     spare: Vec<Box<Event>>,
@@ -142,13 +145,13 @@ pub struct Search<'m> {
     said: Vec<String>,
 }
 
-/// What is searched, and everything that follows from that.
+/// The position that is searched, how it is searched, and what follows from that.
 pub(super) struct About {
     pub(super) root: Arc<Game>,
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
     pub(super) utility: Utility,
-    /// The symmetries that leave the root's position unchanged.
+    /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
     symmetries: Vec<Symmetry>,
     /// See [`ending::costs`].
     costs: Vec<f32>,
@@ -157,8 +160,7 @@ pub(super) struct About {
 }
 
 impl About {
-    /// `raw` is what the network says of the root's position, and `expected` the score that is expected, for the side
-    /// to move.
+    /// `raw` is the network's evaluation of the root, and `expected` the expected score for the side to move.
     fn new(root: Arc<Game>, plan: Plan, raw: Arc<Evaluation>, expected: f32) -> Self {
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
@@ -168,7 +170,8 @@ impl About {
         Self { root, plan, raw, utility, symmetries, costs, useless }
     }
 
-    /// What a move of the root is worth to White besides the position after it, if that has this outlook.
+    /// The utility for White of a move of the root in addition to that of the position after it, if that has this
+    /// outlook.
     pub(super) fn bonus(&self, mv: GoMove, outlook: &Outlook) -> f64 {
         let cost = f64::from(self.costs[mv.index()]);
         match self.root.side_to_move() {
@@ -178,12 +181,12 @@ impl About {
         }
     }
 
-    /// How uncertainty is weighed, if networks report it and it should count.
+    /// The plan's weighing of uncertainty, if there is one and the network reports its uncertainty.
     fn uncertainty(&self) -> Option<&Uncertainty> {
         self.plan.uncertainty.as_ref().filter(|_| self.raw.errors.is_some())
     }
 
-    /// The note of a position of which the network says this.
+    /// The note of a position with this evaluation and with `side` to move.
     pub(super) fn note_of(&self, evaluation: &Evaluation, side: Color, keeps_ownership: bool) -> Note {
         let note = Note::of(evaluation, side, |outlook| self.utility.of(outlook), keeps_ownership);
         let uncertainty = self.plan.uncertainty.as_ref();
@@ -191,8 +194,9 @@ impl About {
         note.weighing(weight.unwrap_or(1.0))
     }
 
-    /// What visits come to, as the tree wants it for the side to move: a utility, and what makes the deviation of
-    /// outcomes that of utilities ([`Deviation`](oncilla_core::search::Deviation)).
+    /// The tree's value, from the view of the side to move, for what a position passes on: its mean utility, and a `d`
+    /// with which the core computes the deviation of the utilities instead of that of outcomes
+    /// ([`Deviation`](oncilla_core::search::Deviation)).
     pub(super) fn value_of(&self, passed: Passed, white_to_move: bool) -> Value {
         let most = self.plan.factors.most();
         let utility = f64::from(passed.utility) / most;
@@ -201,13 +205,13 @@ impl About {
         Value { wl: own as f32, d, m: passed.weight * Value::WEIGHT_ONE }
     }
 
-    /// What the network said of a position, as the tree wants it.
+    /// The tree's value for the network's evaluation of a position.
     pub(super) fn raw_value_of(&self, note: &Note) -> Value {
         self.value_of(Passed::of_one(note.raw_utility.into(), note.own_weight), note.white_to_move)
     }
 }
 
-/// An event whose position waits for the network.
+/// A playout whose position waits for its evaluation.
 struct Leaf {
     event: Box<Event>,
     game: Arc<Game>,
@@ -215,7 +219,7 @@ struct Leaf {
 }
 
 impl<'m> Search<'m> {
-    /// Asks the network about the root's position, and begins a search in this memory.
+    /// Evaluates the root's position, and begins a search in this memory.
     ///
     /// # Errors
     /// Like [`Evaluator::run`].
@@ -238,8 +242,8 @@ impl<'m> Search<'m> {
         Ok(search)
     }
 
-    /// It is about another position from now on, or the same one in another way. What it knows of it already stays
-    /// (`reuse.rs`); playouts are counted anew.
+    /// Turns to another position, or to the same one with another plan. The part of the tree that can be used for it is
+    /// kept (`reuse.rs`), and playouts are counted from 0 again.
     ///
     /// # Errors
     /// Like [`Evaluator::run`]. Then nothing has changed.
@@ -272,7 +276,8 @@ impl<'m> Search<'m> {
         moves
     }
 
-    /// What the priors of the root's moves sum to, each of them as it would be among all moves.
+    /// The sum of the flattened priors of the root's moves that may be searched, where the priors before flattening are
+    /// normalised over all moves.
     fn root_policy_sum(&self) -> f32 {
         let About { plan, raw, .. } = &self.about;
         let tempered = |p: f32| p.max(0.0).powf(1.0 / plan.root_temperature);
@@ -281,19 +286,19 @@ impl<'m> Search<'m> {
         self.root_moves().iter().map(|mv| prior(mv).powf(1.0 / plan.root_flattening)).sum()
     }
 
-    /// When the search has to end, whatever a device is at, as soon as the root has a visit: one that hangs costs a
-    /// move no more than its time.
+    /// Sets the time at which the search has to end, even if a device has not finished a batch; but the root gets a
+    /// visit in any case. So a device that hangs costs a move no more than its time.
     pub fn leave_at(&mut self, time: Option<Instant>) {
         self.leave_at = time;
         self.batch.leave_at(None);
     }
 
-    /// Lines for a person since they were last asked for.
+    /// The lines for a person that have come up since the last call.
     pub fn said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.said)
     }
 
-    /// What the network says of the root's position.
+    /// The network's evaluation of the root's position.
     pub fn raw(&self) -> &Evaluation {
         &self.about.raw
     }
@@ -303,18 +308,19 @@ impl<'m> Search<'m> {
         &self.about.root
     }
 
-    /// How it searches.
+    /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.about.plan
     }
 
-    /// What a move of the root is worth to White besides the position after it, if that has these means.
+    /// The utility for White of a move of the root in addition to that of the position after it, if that has these
+    /// averages.
     pub fn bonus(&self, mv: GoMove, averages: &Averages) -> f64 {
         let [score, stdev] = [averages.score, averages.score_stdev()].map(|points| points as f32);
         self.about.bonus(mv, &Outlook { score, stdev, ..Outlook::default() })
     }
 
-    /// What is known besides the tree.
+    /// The notes.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -334,7 +340,7 @@ impl<'m> Search<'m> {
         self.core.root()
     }
 
-    /// What the root's visits come to: its utility for the side to move.
+    /// The mean utility of the root's visits for the side to move.
     pub fn utility(&self) -> f64 {
         self.notes.root().map_or(0.0, |(at, note)| self.sign(at) * f64::from(note.passed.utility))
     }
@@ -342,8 +348,8 @@ impl<'m> Search<'m> {
     /// Runs one batch of at most `most` playouts.
     ///
     /// # Errors
-    /// In one line: the backend fails, but not [when the search has to end](Self::leave_at); or the memory is too small
-    /// for the root's moves. What was gathered is undone.
+    /// In one line: the backend fails before [the search has to end](Self::leave_at), or the memory is too small for
+    /// the root's moves. The playouts that were gathered are taken back.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
         if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
             return Ok(Step::NoRoom);
@@ -386,8 +392,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Takes playouts down until the batch is full. Those that wait for the network are in `self.waiting`, in the order
-    /// of the batch.
+    /// Gathers playouts until the batch is full. Those that wait for an evaluation are put into `self.waiting`, in the
+    /// order of the batch.
     fn gather(&mut self, most: u64) -> Ended {
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
         let batch = self.about.plan.batch.clamp(1, most);
@@ -411,7 +417,7 @@ impl<'m> Search<'m> {
                 }
                 Gathered::Collision => {
                     collided.push(event);
-                    // The next ones would end there, too.
+                    // Further playouts would collide, too.
                     if collided.len() >= batch {
                         break;
                     }
@@ -432,14 +438,14 @@ impl<'m> Search<'m> {
         ended
     }
 
-    /// Answers a leaf, if that takes no evaluation, and gives the event back; else puts it into the batch.
+    /// Answers a leaf and returns its event if that needs no evaluation; otherwise puts the leaf into the batch.
     fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
         let (mut played, mut moves) = (Arc::new(Game::clone(&self.about.root)), Vec::new());
-        // Nobody else has it yet.
+        // There is no other reference to it yet, so nothing is copied.
         let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
-        // If lines of moves have come together, superko may forbid one of them what it allows the other after that
-        // point. The moves of a node are those of the line that came there first.
+        // The moves of a node are those that were legal after the line that first led to it. After another line to the
+        // same position, superko may forbid one of them.
         let mut is_friendly = false;
         let mut play = |game: &mut Game, mv| {
             is_friendly = mv == game.size().pass() && game.pass_is_friendly();
@@ -454,15 +460,15 @@ impl<'m> Search<'m> {
             }
         }
         let game = played;
-        // What counts is what the stones are worth if somebody plays on: either because dead ones may still be on the
-        // board, or because the root should not end the game by mistake.
+        // In these cases a second pass is evaluated as if the game went on: because dead stones may still be on the
+        // board, or because a pass at the root should not end the game by mistake.
         let is_open = is_friendly || self.about.plan.conservative_pass && event.plies() == 1;
-        // As long as nobody has agreed which stones are dead, the network's word is the best there is.
+        // As long as the players have not agreed which stones are dead, the best estimate is the network's.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
         let goes_on = is_open && is_counted && game.ending() == Some(GameEnding::Passes);
         let has_ended = event.plies() > 0 && game.ending().is_some() && !goes_on;
         if !fits || has_ended && is_counted {
-            // A line that is too long for a game stopped at another position.
+            // A line that can't be played to its end stopped at another position, which must have another key.
             let key = if fits { game.graph_key() } else { !game.graph_key() };
             if self.answer_end(&mut event, &game, key).is_err() {
                 self.playouts -= 1;
@@ -505,7 +511,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// The moves that may be searched in a position where ko forbids these points, in the order of its edges.
+    /// Lists the moves that may be searched in a position in which ko forbids the points `banned`, in the order of the
+    /// node's edges.
     fn list_moves(&self, game: &Game, depth: usize, banned: &PointSet, moves: &mut Vec<GoMove>) {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
@@ -517,13 +524,14 @@ impl<'m> Search<'m> {
         moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && (depth > 0 || of_root(mv))));
     }
 
-    /// The mirror images of a move of the root, where only one of them is searched, itself among them.
+    /// The mirror images of a move of the root, itself among them, of which only one is searched.
     fn images(&self, mv: GoMove) -> impl Iterator<Item = GoMove> + '_ {
         self.about.symmetries.iter().map(move |symmetry| symmetry.apply(self.about.root.size(), mv))
     }
 
-    /// Of mirror images KataGo searches the one furthest to the right, and of those the highest, where Black is to
-    /// move, and the one furthest to the left, and the lowest, where White is.
+    /// Whether `one` is searched rather than its mirror image `other`. KataGo searches the image furthest to the right
+    /// (of several, the highest) if Black is to move, and the one furthest to the left (of several, the lowest) if
+    /// White is.
     fn comes_before(&self, one: GoMove, other: GoMove) -> bool {
         let size = self.about.root.size();
         let place = |mv| size.coordinates(mv).map(|(x, y)| (x, size.y() - 1 - y));
@@ -533,8 +541,8 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// The symmetries by which a move of the root that is searched stands for others, each another one: those that are
-    /// not searched.
+    /// One symmetry for each move of the root that is not searched because `mv` stands for it; the symmetry turns `mv`
+    /// into that move.
     pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
         let size = self.about.root.size();
         let mut found: Vec<(GoMove, Symmetry)> = Vec::new();
@@ -558,28 +566,28 @@ impl<'m> Search<'m> {
         self.take_down(event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key);
-        // If no move may be searched, the network's word is all there is.
+        // If no move may be searched, the network's evaluation is final.
         let verdict =
             if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
         let mut logits = self.logits(evaluation, moves, event.plies());
         self.enter(event, &Answer { key, verdict }, &mut logits)
     }
 
-    /// The answer goes into the tree, and up its line.
+    /// Writes an answer into the tree, and backs it up.
     fn enter(&mut self, event: &mut Event, answer: &Answer, logits: &mut [f32]) -> Result<(), Refused> {
         self.core.settle(event, answer, logits)?;
         self.bring_back(event);
         Ok(())
     }
 
-    /// Brings what is known of an event's leaf up its line.
+    /// Backs up the value of an event's leaf along its line.
     fn bring_back(&mut self, event: &mut Event) {
         let line: Vec<Move> = event.moves().collect();
         self.core.bring_back(std::slice::from_mut(event));
         self.back_up(&line);
     }
 
-    /// Logits of the moves of a position `plies` plies below the root.
+    /// The logits of the moves of a position `plies` plies below the root.
     pub(super) fn logits(&self, evaluation: &Evaluation, moves: &[GoMove], plies: usize) -> Vec<f32> {
         let plan = &self.about.plan;
         let temperature = if plies == 0 { plan.root_temperature * plan.root_flattening } else { 1.0 };
@@ -587,8 +595,8 @@ impl<'m> Search<'m> {
         moves.iter().map(logit).collect()
     }
 
-    /// Answers an event whose game is over, or can't go on. Nothing is proven by that: it is not only important who has
-    /// won.
+    /// Answers an event whose game is over or can't go on. The tree does not take the result for proven, because the
+    /// score counts as well as who has won.
     fn answer_end(&mut self, event: &mut Event, game: &Game, key: u64) -> Result<(), Refused> {
         let lead = match game.outcome() {
             Some(Outcome::WhiteLead(lead)) => Some(lead),
@@ -615,7 +623,7 @@ impl<'m> Search<'m> {
         self.enter(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
     }
 
-    /// If the notes know the position already, `known` need not be given.
+    /// Notes the position at the end of an event's line. `known` is not needed if the position has a note already.
     fn take_down(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
         let keeps = self.keeps_ownership(event.plies());
         let correction = self.about.plan.correction;
@@ -633,29 +641,30 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Whether the ownership of a position `plies` plies below the root is kept. An answer contains that of the root's
-    /// moves, however full the notes are.
+    /// Whether the ownership of a position `plies` plies below the root is noted. That of the root's moves always is,
+    /// because answers contain it.
     pub(super) fn keeps_ownership(&self, plies: usize) -> bool {
         self.about.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.about.plan.notes_bytes / 2)
     }
 
-    /// What the network said of the position with this key.
+    /// The tree's value for the network's evaluation of the position with this key.
     fn value_of(&self, key: u64) -> Value {
         self.about.raw_value_of(self.notes.find(key).unwrap_or(&Note::default()))
     }
 
-    /// Means over the visits of a node, each of which counts as the plan's weighing says.
+    /// The averages over the visits of a node, weighted as the plan says. `known` has the averages of nodes that were
+    /// computed before.
     pub fn averages(&self, node: &NodeView<'_, Tree<'m>>, at: At, known: &mut HashMap<At, Averages>) -> Averages {
         if let Some(known) = known.get(&at) {
             return *known;
         }
-        // A game that has ended there has no other visits.
+        // If the game has ended here, all visits are the node's own.
         let own = if node.is_expanded() { 1 } else { node.n() };
         let own = self.notes.get(at).averages().times(own);
         let AllVisited { moves, weight: of_moves } = self.visited(node, at);
         let mut all = own;
         for Visited { edge, next, weight, .. } in moves {
-            // What was folded has its own note left.
+            // If the child was folded, only its own note is left.
             let folded = || self.notes.get(next).averages().times(edge.completed());
             let below = edge.child().map_or_else(folded, |child| self.averages(&child, next, known));
             all = all.plus(&below, weight);
@@ -665,12 +674,12 @@ impl<'m> Search<'m> {
         all
     }
 
-    /// Means and deviations of whose each point will be, over all visits of a node, weighted as its other means are,
-    /// seen by White.
+    /// The mean and the deviation of each point's ownership over all visits of a node, weighted like its averages, from
+    /// White's view.
     pub fn ownership(&self, node: NodeView<'_, Tree<'m>>, at: At) -> (Vec<f64>, Vec<f64>) {
         let mut owned = Owned::new(self.about.root.size().area());
-        // Ply by ply, so that a position that several lines lead to is shared out once; in order, so that two runs
-        // round alike.
+        // The nodes are visited ply by ply, so that a position to which several lines lead is visited once, and in a
+        // fixed order, so that rounding is the same in every run.
         let mut ply = BTreeMap::from([(at, (node, 1.0))]);
         while !ply.is_empty() {
             let mut below: BTreeMap<At, (NodeView<'_, Tree<'m>>, f64)> = BTreeMap::new();
@@ -716,16 +725,16 @@ fn question(plan: &Plan, depth: usize) -> Question {
     Question { planes, ..plan.question }
 }
 
-/// The advantage that the side to move is told, `depth` plies below the root, if the root's side has `of_root`: the
-/// other side has the opposite.
+/// The advantage of the side to move `depth` plies below the root, if the side to move at the root has the advantage
+/// `of_root`; its opponent has the opposite.
 pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
-    // Zero and minus zero must be one key in the cache.
+    // The additions turn −0 into 0, because the two would be different keys in the cache.
     if depth.is_multiple_of(2) { 0.0 + of_root } else { 0.0 - of_root }
 }
 
-/// As KataGo has it: those that leave the root's stones, and which moves may be searched there, as they are, whatever
-/// moves the network sees; the one that changes nothing alone, where ko forbids a point, and where mirror images are
-/// searched each for itself.
+/// The symmetries that, as in KataGo, leave the root's stones and the set of moves that may be searched there
+/// unchanged, even if the network sees earlier moves that are not symmetric. If ko forbids a point, or mirror images
+/// are searched separately, this is only the identity.
 fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     let size = root.size();
     let leaves_all = |symmetry: &Symmetry| {
@@ -743,8 +752,8 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     }
 }
 
-/// What the network says of the root's position, through as many symmetries as are asked for, and the score that it
-/// expects, as KataGo has it through the first one alone.
+/// The network's evaluation of the root's position, as the mean over the plan's number of symmetries, and the expected
+/// score, which is that of the first symmetry alone, as in KataGo.
 fn raw(
     evaluator: &Evaluator,
     batch: &mut Batch,

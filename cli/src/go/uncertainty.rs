@@ -1,26 +1,26 @@
-//! How much the network's word of a position counts, by how unsure it is of it (KataGo's `useUncertainty`,
+//! The weight of the network's evaluation of a position, by its uncertainty (KataGo's `useUncertainty`,
 //! `uncertaintyCoeff`, `uncertaintyExponent`, `uncertaintyMaxWeight`).
 //!
-//! Networks from version 9 on say how far value and score will move in the next moves. With u the utility that this
-//! comes to, the weight is c / (uᵉ + c / most): 1 where u is what most positions have, more in quiet ones, less where a
-//! fight is on.
+//! Networks from version 9 on predict how far value and score will move in the next moves. If u is the utility of such
+//! a movement, the weight is c / (uᵉ + c / most): about 1 for the u of most positions, more in quiet positions, less
+//! during a fight.
 
 use super::Evaluation;
 use super::utility::{Outlook, Utility};
 
-/// How the weight of a position follows.
+/// The parameters of the weight of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uncertainty {
-    /// c, `uncertaintyCoeff`. Above 0.
+    /// c (`uncertaintyCoeff`), above 0.
     pub coefficient: f64,
-    /// e, `uncertaintyExponent`.
+    /// e (`uncertaintyExponent`).
     pub exponent: f64,
-    /// No position weighs more, and games that have ended weigh so much (`uncertaintyMaxWeight`). At least 1.
+    /// The largest weight of a position, and the weight of games that have ended (`uncertaintyMaxWeight`); at least 1.
     pub most: f64,
 }
 
 impl Uncertainty {
-    /// The weight of a position with this outlook; `None` for a network that does not report how unsure it is.
+    /// The weight of a position with this outlook; `None` if the network does not report its uncertainty.
     pub fn weight(&self, evaluation: &Evaluation, outlook: &Outlook, utility: &Utility) -> Option<f64> {
         let unsure = utility.of_errors(outlook, evaluation.errors?);
         Some(self.coefficient / (unsure.powf(self.exponent) + self.coefficient / self.most))
@@ -70,7 +70,7 @@ mod tests {
     }
 
     quickcheck! {
-        /// The less a network is sure, the less it counts, and points count less where the game is decided.
+        /// A more uncertain evaluation counts less, and an uncertain score matters less if the game is decided.
         fn who_is_less_sure_counts_less(value: u8, score: u8, lead: i8) -> bool {
             let errors = |more: f32| Some([f32::from(value) / 256.0 + more, f32::from(score) / 8.0]);
             let of = |errors, lead| weight(KATAGO, errors, lead).unwrap();

@@ -1,15 +1,15 @@
-//! What a result and a score are worth to a search, as in KataGo (`winLossUtilityFactor`, `staticScoreUtilityFactor`,
-//! `dynamicScoreUtilityFactor` and what belongs to them; Wu 2019, arXiv:1902.10565, section 3.4 and its successors).
+//! The utility of results and scores in a search, as in KataGo (`winLossUtilityFactor`, `staticScoreUtilityFactor`,
+//! `dynamicScoreUtilityFactor` and related parameters; Wu 2019, arXiv:1902.10565, section 3.4 and its successors).
 //!
 //! utility = a·(win − loss) + b·no result + c·E[f(score; 0, 2)] + d·E[f(score; centre, 0.75)], where f(s; centre,
-//! scale) = 2/π · atan((s − centre) / (scale · √points)), and the score is normal with the mean and the deviation that
-//! the network gives. The centre is what the root's position is expected to come to: from there on each point counts
-//! most.
+//! scale) = 2/π · atan((s − centre) / (scale · √points)), and the score has a normal distribution with the mean and the
+//! deviation that the network gives. The centre is near the expected score of the root's position: there each point
+//! counts most.
 
 use super::Evaluation;
 use std::f64::consts::PI;
 
-/// How much each part is worth.
+/// The weights of the parts of the utility.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factors {
     /// `winLossUtilityFactor`.
@@ -20,9 +20,11 @@ pub struct Factors {
     pub static_score: f64,
     /// `dynamicScoreUtilityFactor`.
     pub dynamic_score: f64,
-    /// `dynamicScoreCenterZeroWeight`: how far the centre goes back to an even score.
+    /// `dynamicScoreCenterZeroWeight`: the part of the way from the expected score to an even one by which the centre
+    /// is moved.
     pub centre_zero_weight: f64,
-    /// `dynamicScoreCenterScale`: how far the centre may be from the expected score, in roots of the board's points.
+    /// `dynamicScoreCenterScale`: the width of the dynamic part, and the most that the centre may be moved, both in
+    /// units of √points.
     pub centre_scale: f64,
 }
 
@@ -40,33 +42,33 @@ impl Default for Factors {
 }
 
 impl Factors {
-    /// No utility is further from 0.
+    /// The largest absolute value of a utility.
     pub fn most(&self) -> f64 {
         (self.win_loss.max(self.no_result.abs()) + self.static_score + self.dynamic_score).max(LEAST_MOST)
     }
 }
 
-/// Utilities are divided by the largest there is, be it that nothing is worth anything.
+/// The smallest value of [`Factors::most`]. Utilities are divided by it, so it must not be 0 even if all factors are.
 const LEAST_MOST: f64 = 1e-3;
 
-/// The scale of the static part, in roots of the board's points.
+/// The width of the static part, in units of √points.
 const STATIC_SCALE: f64 = 2.0;
 
-/// A result and a score, or what is expected of them, seen by White.
+/// A result and a score, or their expected values, from White's view.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outlook {
     /// Win minus loss.
     pub win_loss: f32,
     /// Probability of no result.
     pub no_result: f32,
-    /// Mean and deviation of the score in points.
+    /// Mean of the score in points.
     pub score: f32,
-    /// See `score`.
+    /// Standard deviation of the score in points.
     pub stdev: f32,
 }
 
 impl Outlook {
-    /// The outlook that a network gives; `white_to_move` says whose view its evaluation has.
+    /// The outlook from a network's evaluation, which has the view of the side to move.
     pub fn of(evaluation: &Evaluation, white_to_move: bool) -> Self {
         let sign = if white_to_move { 1.0 } else { -1.0 };
         Self {
@@ -77,9 +79,9 @@ impl Outlook {
         }
     }
 
-    /// The outlook of a game that has ended with `white_lead` points more for White; `None` stands for no result. If a
-    /// draw is possible, it counts as `draw_wins` games won by White: scores are taken to be half a point higher in
-    /// such a part of cases, and half a point lower in the others.
+    /// The outlook of a game that has ended with White ahead by `white_lead` points; `None` stands for no result. If a
+    /// draw is possible, it counts as `draw_wins` games won by White: every score is taken to be half a point higher
+    /// with the probability `draw_wins`, and half a point lower otherwise.
     pub fn of_end(white_lead: Option<f32>, may_draw: bool, draw_wins: f32) -> Self {
         let Some(lead) = white_lead else { return Self { no_result: 1.0, ..Self::default() } };
         let win_loss = if lead == 0.0 { 2.0 * draw_wins - 1.0 } else { lead.signum() };
@@ -88,17 +90,17 @@ impl Outlook {
     }
 }
 
-/// The utility of a search, seen by White.
+/// The utility in a search, from White's view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Utility {
     factors: Factors,
-    /// Root of the board's points.
+    /// √points of the board.
     side: f64,
     centre: f64,
 }
 
 impl Utility {
-    /// The utility in a search of a position on a board of `points` points, whose expected score is known.
+    /// The utility for a search of a position with this expected score for White, on a board of `points` points.
     pub fn new(factors: Factors, points: usize, expected_score: f64) -> Self {
         let side = (points as f64).sqrt();
         let most = factors.centre_scale * side;
@@ -107,7 +109,7 @@ impl Utility {
         Self { factors, side, centre }
     }
 
-    /// What it is worth to White.
+    /// The utility of an outlook for White.
     pub fn of(&self, outlook: &Outlook) -> f64 {
         let Factors { win_loss, no_result, static_score, dynamic_score, centre_scale, .. } = self.factors;
         let [score, stdev] = [outlook.score, outlook.stdev].map(f64::from);
@@ -118,12 +120,12 @@ impl Utility {
             + dynamic_score * expected(self.centre, centre_scale)
     }
 
-    /// What `points` more points are worth to White.
+    /// The utility of `points` more points for White.
     pub fn of_more(&self, outlook: &Outlook, points: f64) -> f64 {
         self.of(&Outlook { score: outlook.score + points as f32, ..*outlook }) - self.of(outlook)
     }
 
-    /// What win − loss and score, off by so much, are worth at this score, be they off in the same way.
+    /// The change of utility if win − loss and score are both off by these errors in the same direction.
     pub fn of_errors(&self, outlook: &Outlook, [win_loss, score]: [f32; 2]) -> f64 {
         let factors = &self.factors;
         // The derivative of 2/π · atan((score − centre) / (scale · side)).
@@ -138,21 +140,21 @@ impl Utility {
     }
 }
 
-/// Deviations to each side of the mean, and the least number of steps for each.
+/// The sum goes this many standard deviations to each side of the mean, in at least `LEAST_STEPS` steps for each.
 const DEVIATIONS: i32 = 5;
 const LEAST_STEPS: i32 = 5;
 
-/// Steps for as much as the scale. With fewer the sum is more than 1e-4 off where the score is far less sure than the
-/// scale is wide.
+/// Steps of the sum for a distance of one scale. With fewer the error is more than 1e-4 if the deviation of the score
+/// is much larger than the scale.
 const STEPS_A_SCALE: f64 = 2.0;
 
-/// More steps are not needed for any score that there can be.
+/// No possible score needs more steps than this for each deviation.
 const MOST_STEPS: f64 = 1000.0;
 
-/// E[2/π · atan(x / scale)] of a normal x, by a sum over five deviations.
+/// E[2/π · atan(x / scale)] for a normally distributed x, as a sum over [`DEVIATIONS`] to each side of the mean.
 fn expected(mean: f64, stdev: f64, scale: f64) -> f64 {
     let value = |x: f64| 2.0 / PI * (x / scale).atan();
-    // A deviation that moves nothing by a thousandth needs no sum.
+    // A deviation of less than a thousandth of the scale makes no difference.
     if stdev < scale * 1e-3 {
         return value(mean);
     }
@@ -172,8 +174,8 @@ mod tests {
     use super::*;
     use quickcheck::quickcheck;
 
-    /// KataGo's `whiteWinsOfWinner`, `whiteScoreDrawAdjust` and `whiteScoreMeanSqOfScoreGridded`: the mean square of
-    /// whole scores is that of half a point less and of half a point more, in these parts.
+    /// KataGo's `whiteWinsOfWinner`, `whiteScoreDrawAdjust` and `whiteScoreMeanSqOfScoreGridded`: the mean square of a
+    /// whole score is the mean over half a point more, with the probability `draw_wins`, and half a point less.
     #[test]
     fn a_game_that_has_ended_may_be_drawn() {
         let end = |lead, draw_wins| Outlook::of_end(Some(lead), true, draw_wins);
@@ -204,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Against a finer sum over more deviations.
+    /// Compares with a finer sum over more deviations.
     #[test]
     fn the_expectation_is_that_of_a_normal_score() {
         for (mean, stdev, scale) in [(0.0, 10.0, 14.0), (12.0, 20.0, 14.0), (-40.0, 3.0, 38.0), (100.0, 60.0, 5.0)] {
@@ -221,7 +223,7 @@ mod tests {
 
     quickcheck! {
         fn no_utility_is_beyond_the_most(win: u8, none: u8, score: i16, stdev: u8, centre: i16) -> bool {
-            // In single precision, too, these have no rounding.
+            // These shares are exact in single precision.
             let share = |n: u8| f32::from(n.min(128)) / 128.0;
             let none = share(none);
             let outlook = Outlook {
@@ -234,7 +236,7 @@ mod tests {
             let mirrored = Outlook { win_loss: -outlook.win_loss, score: -outlook.score, ..outlook };
             let utility = |centre, outlook| Utility::new(Factors { no_result: 0.0, ..factors }, 361, centre).of(outlook);
             let centre = f64::from(centre) / 10.0;
-            // Black sees the same with the other sign.
+            // From the other side's view the utility has the opposite sign.
             let same = (utility(centre, &outlook) + utility(-centre, &mirrored)).abs() < 1e-9;
             Utility::new(factors, 361, centre).of(&outlook).abs() <= factors.most() + 1e-12 && same
         }

@@ -45,8 +45,8 @@ fn scale(size: Size) -> f64 {
 }
 
 /// The advantage of White, in doublings of its search over Black's: at most `for_each_point` for each point of a head
-/// start. `thoughts` are White's earlier estimates of its wins less its losses, in turn.
-pub fn for_white(game: &Game, for_each_point: f64, thoughts: impl Iterator<Item = f64>) -> f64 {
+/// start. `estimates` are those of White's wins less its losses in its earlier turns.
+pub fn for_white(game: &Game, for_each_point: f64, estimates: impl Iterator<Item = f64>) -> f64 {
     let (size, ahead) = (game.size(), head_start(game));
     let scale = scale(size);
     let [even, least] = EVEN;
@@ -62,12 +62,12 @@ pub fn for_white(game: &Game, for_each_point: f64, thoughts: impl Iterator<Item 
         return sign * most;
     }
     let [low, high] = BALANCE;
-    let next = |now: f64, thought: f64| match sign * thought {
+    let next = |now: f64, estimate: f64| match sign * estimate {
         lost if lost < low => now + STEP,
         fair if fair > high => now - STEP,
         _ => now,
     };
-    sign * thoughts.fold(most, |now, thought| next(now, thought).clamp(0.0, most))
+    sign * estimates.fold(most, |now, estimate| next(now, estimate).clamp(0.0, most))
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn who_is_sure_to_lose_risks_more() {
         let game = game(19, 3, "japanese", 0.5);
-        let after = |thoughts: &[f64]| for_white(&game, 0.045, thoughts.iter().copied());
+        let after = |estimates: &[f64]| for_white(&game, 0.045, estimates.iter().copied());
         assert_eq!(after(&[-0.95]), 1.375, "as much as there is");
         assert_eq!(after(&[-0.4, -0.4, -0.7]), 1.125);
         assert_eq!(after(&[-0.4, -0.4, -0.95]), 1.25);

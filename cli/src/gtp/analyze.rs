@@ -1,4 +1,4 @@
-//! The arguments of `lz-analyze`, `kata-analyze` and the like, and the lines that these commands say.
+//! The arguments of `lz-analyze`, `kata-analyze` and similar commands, and the lines that these commands write.
 
 use oncilla_go::{Color, Size};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub enum Style {
 
 /// What a command asks for.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct AnalyzeRequest {
     /// The time from one line to the next; `None` for no lines before the end.
     pub interval: Option<Duration>,
     /// The least number of moves in a line.
@@ -29,7 +29,7 @@ pub struct Ask {
     max_moves: Option<usize>,
     /// Moves that are left out.
     pub restrictions: Restrictions,
-    /// What is told besides what all lines have.
+    /// The optional contents of a line.
     pub wanted: Wanted,
     root_info: bool,
     pv_visits: bool,
@@ -42,7 +42,7 @@ const SHORTEST: Duration = Duration::from_millis(10);
 /// The longest interval, in hundredths of a second: some thirty years.
 const LONGEST: f64 = 1e11;
 
-impl Ask {
+impl AnalyzeRequest {
     /// Asks for the ownership of points, without passes: a search that may end the game counts dead stones as it finds
     /// them.
     pub fn without_passes(size: Size) -> Self {
@@ -56,7 +56,7 @@ impl Ask {
     /// # Errors
     /// What was expected, and what was found.
     pub fn read(args: Args<'_>, size: Size, to_move: Color) -> Result<(Self, Color), String> {
-        let (mut ask, mut color, mut rest) = (Self::default(), to_move, args);
+        let (mut request, mut color, mut rest) = (Self::default(), to_move, args);
         let (mut avoid, mut allow) = (Vec::new(), Vec::new());
         let first = |rest: &mut Args<'_>, is_it: &dyn Fn(&str) -> bool| {
             let (word, others) = rest.split_first().filter(|(word, _)| is_it(word))?;
@@ -67,23 +67,23 @@ impl Ask {
             color = args::color(&word)?;
         }
         if let Some(word) = first(&mut rest, &|word| word.parse::<f64>().is_ok()) {
-            ask.interval = Some(interval(&word)?);
+            request.interval = Some(interval(&word)?);
         }
         while let Some((key, others)) = rest.split_first() {
             let value = || others.first().ok_or_else(|| args::expected(&format!("a value of {key}"), rest));
             let mut used = 1;
             match key.to_ascii_lowercase().as_str() {
-                "interval" => ask.interval = Some(interval(value()?)?),
-                "minmoves" => ask.min_moves = args::number(value()?, "a number of moves")?,
-                "maxmoves" => ask.max_moves = Some(args::number(value()?, "a number of moves")?),
-                "ownership" => ask.wanted.ownership = switch(value()?)?,
-                "ownershipstdev" => ask.wanted.ownership_stdev = switch(value()?)?,
-                "movesownership" => ask.wanted.moves_ownership = switch(value()?)?,
-                "movesownershipstdev" => ask.wanted.moves_ownership_stdev = switch(value()?)?,
-                "pvvisits" => ask.pv_visits = switch(value()?)?,
-                "pvedgevisits" => ask.pv_edge_visits = switch(value()?)?,
-                "noresultvalue" => ask.wanted.no_result_value = switch(value()?)?,
-                "rootinfo" => ask.root_info = switch(value()?)?,
+                "interval" => request.interval = Some(interval(value()?)?),
+                "minmoves" => request.min_moves = args::number(value()?, "a number of moves")?,
+                "maxmoves" => request.max_moves = Some(args::number(value()?, "a number of moves")?),
+                "ownership" => request.wanted.ownership = switch(value()?)?,
+                "ownershipstdev" => request.wanted.ownership_stdev = switch(value()?)?,
+                "movesownership" => request.wanted.moves_ownership = switch(value()?)?,
+                "movesownershipstdev" => request.wanted.moves_ownership_stdev = switch(value()?)?,
+                "pvvisits" => request.pv_visits = switch(value()?)?,
+                "pvedgevisits" => request.pv_edge_visits = switch(value()?)?,
+                "noresultvalue" => request.wanted.no_result_value = switch(value()?)?,
+                "rootinfo" => request.root_info = switch(value()?)?,
                 "avoid" | "allow" => {
                     let rule = rule(others).ok_or_else(|| args::expected("PLAYER VERTEX,VERTEX,… DEPTH", others))?;
                     (if key.eq_ignore_ascii_case("avoid") { &mut avoid } else { &mut allow }).push(rule);
@@ -93,11 +93,11 @@ impl Ask {
             }
             rest = &others[used..];
         }
-        ask.restrictions = restrictions(avoid, allow, size)?;
-        // What is told of moves without visits comes from the network's policy.
-        ask.wanted.policy = ask.min_moves > 0;
-        ask.wanted.pv_visits = ask.pv_visits || ask.pv_edge_visits;
-        Ok((ask, color))
+        request.restrictions = restrictions(avoid, allow, size)?;
+        // The facts about moves without visits come from the network's policy.
+        request.wanted.policy = request.min_moves > 0;
+        request.wanted.pv_visits = request.pv_visits || request.pv_edge_visits;
+        Ok((request, color))
     }
 
     /// The line, without its end, for a reporter's `answer` about a search.
@@ -272,9 +272,9 @@ mod tests {
 
     const SIZE: Size = Size::STANDARD;
 
-    fn read(text: &str) -> Result<(Ask, Color), String> {
+    fn read(text: &str) -> Result<(AnalyzeRequest, Color), String> {
         let args: Vec<String> = text.split_whitespace().map(str::to_string).collect();
-        Ask::read(&args, SIZE, Color::Black)
+        AnalyzeRequest::read(&args, SIZE, Color::Black)
     }
 
     #[test]
@@ -287,29 +287,33 @@ mod tests {
             ("interval 7", Color::Black, Some(70)),
             ("b 0", Color::Black, Some(10)),
         ] {
-            let (ask, to_move) = read(text).unwrap();
-            assert_eq!((to_move, ask.interval.map(|every| every.as_millis())), (color, interval), "{text}");
+            let (request, to_move) = read(text).unwrap();
+            assert_eq!((to_move, request.interval.map(|every| every.as_millis())), (color, interval), "{text}");
         }
     }
 
     #[test]
     fn keys_mean_something() {
-        let (ask, _) = read(
+        let (request, _) = read(
             "minmoves 2 maxmoves 5 ownership true ownershipStdev TRUE movesOwnership false pvVisits true pvEdgeVisits true rootInfo true \
              avoid b D4,Q16 3 avoid w pass 1",
         )
         .unwrap();
-        assert!(ask.wanted.ownership && ask.wanted.ownership_stdev && ask.wanted.pv_visits && ask.root_info);
-        assert!(!ask.wanted.moves_ownership && ask.wanted.policy);
-        assert_eq!((ask.min_moves, ask.max_moves), (2, Some(5)));
+        assert!(
+            request.wanted.ownership && request.wanted.ownership_stdev && request.wanted.pv_visits && request.root_info
+        );
+        assert!(!request.wanted.moves_ownership && request.wanted.policy);
+        assert_eq!((request.min_moves, request.max_moves), (2, Some(5)));
         let at = |text| SIZE.parse(text).unwrap();
         assert!(
-            !ask.restrictions.allows(Color::Black, 2, at("D4")) && ask.restrictions.allows(Color::Black, 3, at("D4"))
+            !request.restrictions.allows(Color::Black, 2, at("D4"))
+                && request.restrictions.allows(Color::Black, 3, at("D4"))
         );
-        assert!(!ask.restrictions.allows(Color::White, 0, SIZE.pass()));
-        let (ask, _) = read("allow b D4 1").unwrap();
+        assert!(!request.restrictions.allows(Color::White, 0, SIZE.pass()));
+        let (request, _) = read("allow b D4 1").unwrap();
         assert!(
-            ask.restrictions.allows(Color::Black, 0, at("D4")) && !ask.restrictions.allows(Color::Black, 0, at("C3"))
+            request.restrictions.allows(Color::Black, 0, at("D4"))
+                && !request.restrictions.allows(Color::Black, 0, at("C3"))
         );
     }
 

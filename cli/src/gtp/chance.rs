@@ -15,8 +15,8 @@ const COLD: f64 = 1e-4;
 /// Of the best move's visits, at most one part in `MOST_TAKEN` is taken away, as in KataGo.
 const MOST_TAKEN: f64 = 64.0;
 
-/// The random numbers for choices: the same ones for the same words (`searchRandSeed`); without any words, other ones
-/// each time.
+/// The generator of random numbers for choices. A seed (`searchRandSeed`) always gives the same numbers; without one
+/// they differ each time.
 pub fn random(seed: Option<&str>) -> Random {
     let number = seed.map_or_else(
         || RandomState::new().build_hasher().finish(),

@@ -1,8 +1,8 @@
-//! A player's clock, as GTP's commands set it. It reads no clock itself: it is told what was used.
+//! A player's clock, as GTP's commands set it. It does not measure time itself: the caller reports the time used.
 //!
-//! Main time, absolute and Fischer's, is shared among the moves by chess's time manager, and so are the periods of
-//! Canadian overtime, which has a number of moves to the next control. In byoyomi each move has a period of its own,
-//! which it may use up except for what a stall would cost.
+//! The time manager that chess uses divides main time (absolute or Fischer) among the moves, and also the periods of
+//! Canadian overtime, which have a number of moves to the next time control. In byoyomi each move has a period of its
+//! own, which it may use up except for what a stall would cost.
 
 use oncilla_core::time::{Clock as Reading, Latency, Manager, ManagerParams};
 
@@ -11,22 +11,22 @@ use crate::text::quoted;
 /// How the time is limited. Times are in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum System {
-    /// Time is not limited.
+    /// No limit.
     #[default]
     None,
-    /// `main` for the game, and `increment` more with each move; at most `cap` is kept, and a move takes at most
-    /// `most`.
+    /// `main` for the game, plus `increment` with each move; the clock never keeps more than `cap`, and a move takes at
+    /// most `most`.
     Main {
-        /// At the beginning.
+        /// The time at the beginning.
         main: f64,
-        /// Added with each move.
+        /// The time added with each move.
         increment: f64,
-        /// The most time that is kept.
+        /// The most time that the clock keeps.
         cap: f64,
         /// The most time that a move takes.
         most: f64,
     },
-    /// Main time, then a period for each move; a player that does not finish a move within it loses the period.
+    /// Main time, then a period for each move; a player that does not finish a move within a period loses that period.
     ByoYomi {
         /// Main time.
         main: f64,
@@ -46,12 +46,12 @@ pub enum System {
     },
 }
 
-/// The kinds of time that `kata-time_settings` takes.
+/// The kinds of time limits that `kata-time_settings` accepts.
 pub const KINDS: [&str; 6] = ["none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped"];
 
 impl System {
-    /// Reads `time_settings`: main time, overtime, its stones. Overtime without stones means no limit, and so does no
-    /// time at all.
+    /// Converts the arguments of `time_settings`: main time, overtime and its number of stones. Overtime without stones
+    /// means no limit, and so do main time and overtime of 0.
     pub fn of_gtp(main: f64, period: f64, stones: u32) -> Self {
         match (main, period, stones) {
             (0.0, 0.0, _) => Self::None,
@@ -112,7 +112,8 @@ impl System {
         }
     }
 
-    /// The overtime at its beginning: a period, and the number of periods or of moves in it.
+    /// The overtime at its beginning: a whole period, with all periods (byoyomi) or all moves of the period (Canadian)
+    /// left.
     fn overtime(&self) -> Option<Overtime> {
         match *self {
             Self::ByoYomi { period: left, periods: count, .. } | Self::Canadian { period: left, stones: count, .. } => {
@@ -123,28 +124,30 @@ impl System {
     }
 }
 
-/// Moves that a player still has to make, after so many of both, on a board of so many points. The time managers count
-/// as chess does, whose games have another length: so they are told, as by a network that knows.
+/// An estimate of the moves that a player still has to make, after `played` moves of both players on a board of
+/// `points` points. The time manager's own estimate is for chess, whose games have another length, so it is given this
+/// one in the place of a network's moves-left output.
 pub fn moves_left(points: usize, played: usize) -> f64 {
-    // Stones on three quarters of the points. A game beyond that may drag on.
+    // At the end stones are on three quarters of the points. A game that goes beyond that may drag on, hence the
+    // minimum.
     let expected = (0.75 * points as f64 - played as f64) / 2.0;
     expected.max(10.0 + points as f64 / 20.0)
 }
 
-/// Seconds that count as no limit: some thirty years, more than what is reckoned with here could overflow by.
+/// Times are cut down to this many seconds, some thirty years, so that no calculation overflows.
 const LONGEST: f64 = 1e9;
 
-/// A time from outside.
+/// Reads a time in seconds, at most [`LONGEST`]; `None` if the text is not a finite number from 0 on.
 pub fn seconds(text: &str) -> Option<f64> {
     text.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0).map(|time| time.min(LONGEST))
 }
 
-/// Where a player in overtime is.
+/// What a player in overtime has left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Overtime {
-    /// Of the period.
+    /// Seconds left of the period.
     left: f64,
-    /// Periods left, this one included; or moves that it still has to take.
+    /// In byoyomi the periods left, including this one; in Canadian overtime the moves still to be made in this period.
     count: u32,
 }
 
@@ -156,11 +159,11 @@ pub struct Clock {
     main: f64,
     overtime: Option<Overtime>,
     manager: Manager,
-    /// Of moves that have a time for themselves, which no manager shares out.
+    /// The delays of moves that have a time of their own, which the manager does not divide.
     latency: Latency,
-    /// The time of such a move, and when it should end.
+    /// For a move in progress that has a time of its own: its reading, and its limit in milliseconds.
     whole: Option<(Reading, f64)>,
-    /// Seconds that a move costs beside its own time.
+    /// Seconds that a move costs in addition to the time that the player uses.
     lag: f64,
 }
 
@@ -175,8 +178,8 @@ impl Clock {
         clock
     }
 
-    /// The controller says what is left: of the main time, or of a period with so many stones, in byoyomi periods, to
-    /// go.
+    /// Sets the time left as the controller reports it: main time if `count` is 0; otherwise the time left of a period,
+    /// with `count` moves (in byoyomi: periods) to go.
     pub fn set_left(&mut self, time: f64, count: u32) {
         if self.system == System::None {
             return;
@@ -196,8 +199,8 @@ impl Clock {
         }
     }
 
-    /// Seconds that a move may take from now on, so many moves of this player before the end of the game; `None` where
-    /// nothing limits it. Each gets an end ([`Clock::used`]).
+    /// Starts a move: returns the seconds that it may take if the player has `moves_left` moves to make before the end
+    /// of the game; `None` if nothing limits it. [`Clock::used`] ends the move.
     pub fn start(&mut self, moves_left: f64, lag: f64) -> Option<f64> {
         self.lag = lag;
         let reading = Reading { network_plies: Some(2.0 * moves_left), overhead_ms: lag * MS, ..Reading::default() };
@@ -208,7 +211,7 @@ impl Clock {
                 let most = Reading { base_ms: most * MS, ..reading }.deadline_ms();
                 self.manager.on_move_start(&reading, 0).limit_ms.min(most)
             }
-            // The period is there for this move alone.
+            // The whole period belongs to this move.
             (System::ByoYomi { .. }, Some(period)) => self.all_of(reading, period.left),
             (System::Canadian { .. }, Some(period)) => {
                 let reading = Reading { base_ms: period.left * MS, moves_to_go: Some(period.count), ..reading };
@@ -222,8 +225,8 @@ impl Clock {
         Some(ms / MS)
     }
 
-    /// Main time that goes over into overtime: what a move has there it has in any case, and need not do with less
-    /// before.
+    /// The milliseconds for a move in main time that overtime follows. In overtime a move would have `share` seconds,
+    /// so a move in main time gets no less than that.
     fn before_overtime(&mut self, reading: Reading, share: f64) -> f64 {
         let reading = Reading { base_ms: self.main * MS, ..reading };
         let own = self.manager.on_move_start(&reading, 0).limit_ms;
@@ -232,12 +235,12 @@ impl Clock {
             self.whole = None;
             return own;
         }
-        // It would take what is beyond its own budget for a delay.
+        // The old manager would take the time beyond its own budget for a delay.
         self.manager = manager(self.params);
         all
     }
 
-    /// What a move may take of a time that is its own, up to what a delay would cost.
+    /// The milliseconds that a move may take of `seconds` that belong to it alone: all but what a delay would cost.
     fn all_of(&mut self, reading: Reading, seconds: f64) -> f64 {
         let overhead_ms = self.latency.overhead_ms(reading.overhead_ms);
         let reading = Reading { base_ms: seconds * MS, overhead_ms, stall_ms: self.latency.stall_ms(), ..reading };
@@ -246,13 +249,14 @@ impl Clock {
         limit
     }
 
-    /// The move that was started has taken so long, with so many playouts.
+    /// Ends the move that was started: it took `seconds` and made `playouts` playouts.
     pub fn used(&mut self, seconds: f64, playouts: u64) {
         match self.whole.take() {
             Some((reading, limit)) => self.latency.on_move_end(&reading, seconds * MS, seconds * MS - limit),
             None => self.manager.on_move_end(seconds * MS, playouts),
         }
-        // The controller may say what was lost on the way. Where it does not, it was as much as is allowed for.
+        // The controller's own clock includes the lag. Unless it reports that clock, the lag is taken to be as large as
+        // allowed for.
         let seconds = seconds + self.lag;
         match self.system {
             System::None => {}
@@ -270,8 +274,8 @@ impl Clock {
         }
     }
 
-    /// Where the main time is over, a period begins, of which so much is used already by the move that has ended, if
-    /// there was one.
+    /// Begins a period if the main time is over. The move that has just ended, if there is one, has used `used` seconds
+    /// of that period.
     fn enter_overtime(&mut self, used: f64) {
         if self.main > 0.0 || self.overtime.is_some() {
             return;
@@ -282,7 +286,7 @@ impl Clock {
         }
     }
 
-    /// After a move that has used so much of a period.
+    /// The overtime after a move that used `used` seconds of it.
     fn after(&self, overtime: Overtime, used: f64) -> Option<Overtime> {
         let whole = self.system.overtime()?;
         if matches!(self.system, System::ByoYomi { .. }) {
@@ -296,13 +300,13 @@ impl Clock {
         }
     }
 
-    /// For a person.
+    /// The time system.
     pub fn system(&self) -> System {
         self.system
     }
 }
 
-/// Parameters out of range are refused where options are read.
+/// The manager for these parameters. Parameters that are out of range were refused when the options were read.
 fn manager(params: ManagerParams) -> Manager {
     Manager::new(params).unwrap_or_default()
 }
@@ -328,7 +332,7 @@ mod tests {
         assert_eq!(System::of_gtp(60.0, 30.0, 5), System::Canadian { main: 60.0, period: 30.0, stones: 5 });
     }
 
-    /// Some controllers name a kind of overtime that they don't have.
+    /// Some controllers name a kind of overtime but give it no time, no periods or no stones.
     #[test]
     fn overtime_that_is_none_is_left_out() {
         for (text, expected) in [
@@ -340,7 +344,7 @@ mod tests {
         ] {
             assert_eq!(read(text), Ok(expected), "{text}");
         }
-        // More than may be kept is there for the first move alone, unless the controller says otherwise.
+        // Main time above the cap is available for the first move only, unless the controller reports otherwise.
         let mut capped = clock("fischer-capped 60 5 30 10");
         capped.start(60.0, 0.2);
         capped.used(1.0, 1);
@@ -416,7 +420,7 @@ mod tests {
             assert!((8.0..10.0).contains(&limit), "{limit}");
             clock.used(limit + 0.05, 100);
         }
-        // A move that was late costs a period, and the next has a whole one.
+        // A late move costs a period, and the next move has a whole one.
         clock.used(12.0, 1);
         assert_eq!(clock.overtime, Some(Overtime { left: 10.0, count: 2 }));
         clock.set_left(4.0, 1);
@@ -446,7 +450,7 @@ mod tests {
         assert_eq!((cap, most), (0.0, 0.0));
     }
 
-    /// Some controllers count stones, or periods, where there is no overtime.
+    /// Some controllers report stones or periods although there is no overtime.
     #[test]
     fn without_overtime_what_is_left_is_main_time() {
         let mut clock = clock("absolute 600");
@@ -483,7 +487,7 @@ mod tests {
         }
     }
 
-    /// What a move of main time took is the manager's to learn from, whatever a period would have been.
+    /// The manager learns from a move in main time, even if the main time ends in overtime.
     #[test]
     fn a_move_of_main_time_is_no_period() {
         let mut clock = clock("byoyomi 600 1 3");
@@ -515,8 +519,8 @@ mod tests {
     }
 
     quickcheck! {
-        /// Whole games under any clock, with a controller that charges a lag and tells the time or not: no move is
-        /// late.
+        /// Plays whole games under any clock, with a controller that charges a lag and may or may not report the time:
+        /// no move is late.
         fn no_clock_runs_out(kind: u8, main: u16, period: u16, count: u8, tells: bool) -> bool {
             let (main, period) = (f64::from(main % 600) + 2.0, f64::from(period % 60) + 2.0);
             let count = u32::from(count % 25) + 1;
@@ -524,7 +528,7 @@ mod tests {
                 0 => System::absolute(main + 60.0),
                 1 => System::Main { main, increment: period, cap: f64::INFINITY, most: f64::INFINITY },
                 2 => System::ByoYomi { main, period, periods: count },
-                // With which move overtime began, a player that is not told can't know.
+                // A player to whom no time is reported can't know with which move the overtime began.
                 _ => System::Canadian { main: if tells { main } else { 0.0 }, period: period + 2.0 * f64::from(count), stones: count },
             };
             let mut clock = Clock::new(system, ManagerParams::default());

@@ -6,14 +6,14 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::analyze::{Ask, Style};
+use super::analyze::{AnalyzeRequest, Style};
 use super::args::{self, Args};
 use super::clock::{self, System};
 use super::player::{ADVANTAGE, Decision, Task};
 use super::record::Record;
-use super::seat::Seat;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
+use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
 use crate::analysis::Object;
 use crate::analysis::go::{Params, Reporter, setup};
@@ -21,23 +21,23 @@ use crate::go::{Evaluation, Search};
 use crate::text::quoted;
 use crate::uci::console::aside;
 
-/// What comes of a command: its answer, or what was wrong.
-pub type Said = Result<String, String>;
+/// The result of a command: its answer, or an error message.
+pub type Reply = Result<String, String>;
 
-/// How a command is obeyed.
+/// The function that carries out a command.
 #[derive(Clone, Copy)]
 pub enum Handler {
-    /// It answers at its end.
-    Answers(fn(&mut Session, Args<'_>) -> Said),
-    /// It has to do with what is left of the last search.
-    Searches(fn(&mut Session, &mut Seat<'_>, Args<'_>) -> Said),
-    /// It speaks on the way.
-    Streams(fn(&mut Session, &mut Seat<'_>, &mut Stream, Args<'_>) -> Said),
+    /// The command answers when it is finished, and does not need the tree of the last search.
+    Answers(fn(&mut Session, Args<'_>) -> Reply),
+    /// The command answers when it is finished, and uses or drops the tree of the last search.
+    Searches(fn(&mut Session, &mut SearchSlot<'_>, Args<'_>) -> Reply),
+    /// The command searches and writes lines of its answer meanwhile.
+    Streams(fn(&mut Session, &mut SearchSlot<'_>, &mut Stream, Args<'_>) -> Reply),
 }
 
 use Handler::{Answers, Searches, Streams};
 
-/// All commands, in the order in which they are listed.
+/// All commands, in the order in which `list_commands` lists them.
 pub const ALL: [(&str, Handler); 54] = [
     ("protocol_version", Answers(|_, args| args::none(args).map(|()| "2".to_string()))),
     ("name", Answers(|_, args| args::none(args).map(|()| "Oncilla".to_string()))),
@@ -57,19 +57,19 @@ pub const ALL: [(&str, Handler); 54] = [
     ("place_free_handicap", Answers(place_free_handicap)),
     ("set_free_handicap", Answers(set_free_handicap)),
     ("genmove", Searches(genmove)),
-    ("kata-search", Searches(|session, seat, args| search(session, seat, args, false))),
-    ("kata-search_cancellable", Searches(|session, seat, args| search(session, seat, args, true))),
-    ("lz-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, LZ_GENMOVE))),
-    ("kata-genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, GENMOVE))),
-    ("genmove_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, GENMOVE))),
-    ("kata-search_analyze", Streams(|session, seat, stream, args| decide(session, seat, stream, args, SEARCH))),
+    ("kata-search", Searches(|session, slot, args| search(session, slot, args, false))),
+    ("kata-search_cancellable", Searches(|session, slot, args| search(session, slot, args, true))),
+    ("lz-genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, LZ_GENMOVE))),
+    ("kata-genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, GENMOVE))),
+    ("genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, GENMOVE))),
+    ("kata-search_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, SEARCH))),
     (
         "kata-search_analyze_cancellable",
-        Streams(|session, seat, stream, args| decide(session, seat, stream, args, CANCELLABLE)),
+        Streams(|session, slot, stream, args| decide(session, slot, stream, args, CANCELLABLE)),
     ),
-    ("lz-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Lz))),
-    ("kata-analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Kata))),
-    ("analyze", Streams(|session, seat, stream, args| analyze(session, seat, stream, args, Style::Kata))),
+    ("lz-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Lz))),
+    ("kata-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),
+    ("analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),
     ("stop", Answers(|_, args| args::none(args).map(|()| String::new()))),
     ("kata-raw-nn", Answers(raw)),
     ("time_settings", Answers(time_settings)),
@@ -106,23 +106,23 @@ pub fn find(name: &str) -> Option<Handler> {
     ALL.iter().find(|(other, _)| *other == name).map(|(_, handler)| *handler)
 }
 
-fn known_command(_: &mut Session, args: Args<'_>) -> Said {
+fn known_command(_: &mut Session, args: Args<'_>) -> Reply {
     Ok(find(args::one(args, "a command")?).is_some().to_string())
 }
 
-fn list_commands(_: &mut Session, args: Args<'_>) -> Said {
+fn list_commands(_: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     Ok(ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("\n"))
 }
 
-fn quit(session: &mut Session, args: Args<'_>) -> Said {
+fn quit(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     session.quits = true;
     Ok(String::new())
 }
 
-/// One number, or columns and rows, as two arguments or with a colon between them.
-fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
+/// Takes one number, or columns and rows as two arguments or with a colon between them.
+fn boardsize(session: &mut Session, args: Args<'_>) -> Reply {
     match args {
         [columns, rows] => change_size(session, columns, rows),
         _ => {
@@ -133,7 +133,7 @@ fn boardsize(session: &mut Session, args: Args<'_>) -> Said {
     }
 }
 
-fn change_size(session: &mut Session, columns: &str, rows: &str) -> Said {
+fn change_size(session: &mut Session, columns: &str, rows: &str) -> Reply {
     let side = |text: &str| text.parse::<u8>().ok().filter(|side| (2..=19).contains(side));
     let size = side(columns).zip(side(rows)).and_then(|(x, y)| Size::new(x, y));
     let got = || format!("unacceptable size: expected sides from 2 to 19, got {columns} and {rows}");
@@ -143,13 +143,13 @@ fn change_size(session: &mut Session, columns: &str, rows: &str) -> Said {
     Ok(String::new())
 }
 
-fn clear_board(session: &mut Session, args: Args<'_>) -> Said {
+fn clear_board(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     session.begin(&Board::new(session.record.size()), Color::Black);
     Ok(String::new())
 }
 
-fn set_position(session: &mut Session, args: Args<'_>) -> Said {
+fn set_position(session: &mut Session, args: Args<'_>) -> Reply {
     let size = session.record.size();
     if args.len() % 2 == 1 {
         return Err(args::expected("pairs of color and point", args));
@@ -162,7 +162,7 @@ fn set_position(session: &mut Session, args: Args<'_>) -> Said {
 }
 
 impl Session {
-    /// A new game on this board.
+    /// Begins a new game on this board.
     fn begin(&mut self, board: &Board, first: Color) {
         self.record.begin(board, first);
         self.player.new_game();
@@ -170,7 +170,7 @@ impl Session {
     }
 }
 
-fn komi(session: &mut Session, args: Args<'_>) -> Said {
+fn komi(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "a komi, a multiple of 0.5 from -400 to 400";
     let text = args::one(args, what)?;
     let komi = text.parse().ok().and_then(Komi::from_points).ok_or_else(|| args::expected(what, args))?;
@@ -178,10 +178,10 @@ fn komi(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn play(session: &mut Session, args: Args<'_>) -> Said {
+fn play(session: &mut Session, args: Args<'_>) -> Reply {
     let [color, vertex] = args else { return Err(args::expected("a color and a vertex", args)) };
     let color = args::color(color)?;
-    // Whoever resigns puts no stone down.
+    // A player who resigns makes no move.
     if vertex.eq_ignore_ascii_case("resign") {
         return Ok(String::new());
     }
@@ -191,7 +191,7 @@ fn play(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn undo(session: &mut Session, args: Args<'_>) -> Said {
+fn undo(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     if !session.record.undo() {
         return Err("cannot undo: no move was played".to_string());
@@ -200,7 +200,7 @@ fn undo(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Said {
+fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Reply {
     let size = session.record.size();
     let most = handicap::most(size);
     let stones = args::number(args::one(args, "a number of stones")?, "a number of stones")?;
@@ -211,9 +211,9 @@ fn fixed_handicap(session: &mut Session, args: Args<'_>) -> Said {
     put_handicap(session, &points)
 }
 
-fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
+fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Reply {
     let stones: usize = args::number(args::one(args, "a number of stones")?, "a number of stones")?;
-    // There is to be room for a game.
+    // Half of the points stay free for the game.
     let most = session.record.size().area() / 2;
     if !(handicap::LEAST..=most).contains(&stones) {
         return Err(format!("invalid number of stones: expected {} to {most}, got {stones}", handicap::LEAST));
@@ -223,7 +223,7 @@ fn place_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
     put_handicap(session, &points)
 }
 
-fn set_free_handicap(session: &mut Session, args: Args<'_>) -> Said {
+fn set_free_handicap(session: &mut Session, args: Args<'_>) -> Reply {
     let size = session.record.size();
     let points = args.iter().map(|text| args::point(text, size)).collect::<Result<Vec<_>, _>>();
     let points = points.map_err(|error| format!("bad vertex list: {error}"))?;
@@ -239,7 +239,7 @@ fn must_be_empty(session: &Session) -> Result<(), String> {
     if is_empty { Ok(()) } else { Err("board not empty".to_string()) }
 }
 
-fn put_handicap(session: &mut Session, points: &[Move]) -> Said {
+fn put_handicap(session: &mut Session, points: &[Move]) -> Reply {
     must_be_empty(session)?;
     let size = session.record.size();
     let board = Board::with_stones(size, points.iter().map(|point| (Color::Black, *point)));
@@ -251,27 +251,28 @@ fn vertices(size: Size, points: &[Move]) -> String {
     points.iter().map(|point| size.format(*point).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-fn genmove(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
+fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Reply {
     let color = args::color(args::one(args, "a color")?)?;
-    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), true, |_, _| true)?;
+    let decision =
+        session.player.decide(slot, &session.record, color, &AnalyzeRequest::default(), true, |_, _| true)?;
     session.carry_out(color, decision)
 }
 
-/// What is said of a search that the next line has ended.
+/// The answer of a search that the next line of input has ended.
 const CANCELLED: &str = "cancelled";
 
-/// A move that is not played; the next line may end it, if it is `cancellable`.
-fn search(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>, cancellable: bool) -> Said {
+/// Chooses a move without playing it. If `cancellable`, the next line of input ends the search.
+fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, cancellable: bool) -> Reply {
     let color = match args {
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
     };
-    let (ear, mut goes_on) = (&mut session.ear, true);
+    let (lines, mut goes_on) = (&mut session.lines, true);
     let watch = |_: &Search<'_>, is_last: bool| {
-        goes_on = goes_on && !(cancellable && !is_last && ear.hears());
+        goes_on = goes_on && !(cancellable && !is_last && lines.is_ready());
         goes_on
     };
-    let decision = session.player.decide(seat, &session.record, color, &Ask::default(), false, watch)?;
+    let decision = session.player.decide(slot, &session.record, color, &AnalyzeRequest::default(), false, watch)?;
     Ok(if goes_on { session.text_of(decision) } else { CANCELLED.to_string() })
 }
 
@@ -283,8 +284,8 @@ impl Session {
         }
     }
 
-    /// Plays what was decided, and says what that is.
-    fn carry_out(&mut self, color: Color, decision: Decision) -> Said {
+    /// Plays the decision, and returns its text.
+    fn carry_out(&mut self, color: Color, decision: Decision) -> Reply {
         if let Decision::Play(mv) = decision {
             self.record.play(color, mv)?;
             self.ponders = true;
@@ -293,61 +294,61 @@ impl Session {
     }
 }
 
-/// When the next line is due.
-struct Due {
+/// Says when the next line about a search is due, and writes it.
+struct LineWriter {
     next: Option<Instant>,
-    ask: Ask,
+    request: AnalyzeRequest,
     style: Style,
 }
 
-impl Due {
-    fn new(ask: &Ask, style: Style) -> Self {
-        Self { next: ask.interval.map(|every| Instant::now() + every), ask: ask.clone(), style }
+impl LineWriter {
+    fn new(request: &AnalyzeRequest, style: Style) -> Self {
+        Self { next: request.interval.map(|every| Instant::now() + every), request: request.clone(), style }
     }
 
-    /// What there is to say now, once a move has been visited.
+    /// The line to write now; `None` if none is due, or no move has been visited yet.
     fn line(&mut self, params: &Params, search: &Search<'_>) -> Option<String> {
         self.next.filter(|next| Instant::now() >= *next && search.visits() > 1)?;
-        self.next = self.ask.interval.map(|every| Instant::now() + every);
+        self.next = self.request.interval.map(|every| Instant::now() + every);
         Some(self.last(params, search))
     }
 
     fn last(&self, params: &Params, search: &Search<'_>) -> String {
-        let answer = Reporter::new(params, self.ask.wanted, search).answer();
-        self.ask.line(self.style, &answer, search.root().size())
+        let answer = Reporter::new(params, self.request.wanted, search).answer();
+        self.request.line(self.style, &answer, search.root().size())
     }
 }
 
-/// How a move is decided on with lines on the way.
+/// The variants of the commands that decide on a move and write lines meanwhile.
 #[derive(Clone, Copy)]
-struct Way {
+struct Mode {
     style: Style,
-    /// The move is played.
+    /// Whether the move is played.
     plays: bool,
-    /// The next line ends it.
+    /// Whether the next line of input ends the search.
     cancellable: bool,
 }
 
-const GENMOVE: Way = Way { style: Style::Kata, plays: true, cancellable: false };
-const LZ_GENMOVE: Way = Way { style: Style::Lz, ..GENMOVE };
-const SEARCH: Way = Way { plays: false, ..GENMOVE };
-const CANCELLABLE: Way = Way { cancellable: true, ..SEARCH };
+const GENMOVE: Mode = Mode { style: Style::Kata, plays: true, cancellable: false };
+const LZ_GENMOVE: Mode = Mode { style: Style::Lz, ..GENMOVE };
+const SEARCH: Mode = Mode { plays: false, ..GENMOVE };
+const CANCELLABLE: Mode = Mode { cancellable: true, ..SEARCH };
 
-/// As `genmove` or `kata-search`, with lines on the way and a last one.
-fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, way: Way) -> Said {
+/// Like `genmove` or `kata-search`, with lines during the search and one at its end.
+fn decide(session: &mut Session, slot: &mut SearchSlot<'_>, stream: &mut Stream, args: Args<'_>, mode: Mode) -> Reply {
     let to_move = session.record.game().side_to_move();
-    let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
-    let (mut due, params) = (Due::new(&ask, way.style), session.player.params);
-    let (ear, mut goes_on) = (&mut session.ear, true);
+    let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
+    let (mut writer, params) = (LineWriter::new(&request, mode.style), session.player.params);
+    let (lines, mut goes_on) = (&mut session.lines, true);
     let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
-        let line = if is_last { Some(due.last(&params, search)) } else { due.line(&params, search) };
+        let line = if is_last { Some(writer.last(&params, search)) } else { writer.line(&params, search) };
         line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
-        goes_on = goes_on && !(way.cancellable && !is_last && ear.hears());
+        goes_on = goes_on && !(mode.cancellable && !is_last && lines.is_ready());
         goes_on
     };
-    let decision = session.player.decide(seat, &session.record, color, &ask, way.plays, watch)?;
-    let text = match way.plays {
+    let decision = session.player.decide(slot, &session.record, color, &request, mode.plays, watch)?;
+    let text = match mode.plays {
         true => session.carry_out(color, decision)?,
         false if goes_on => session.text_of(decision),
         false => CANCELLED.to_string(),
@@ -355,36 +356,43 @@ fn decide(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args:
     Ok(format!("play {text}"))
 }
 
-/// Until the next line comes in.
-fn analyze(session: &mut Session, seat: &mut Seat<'_>, stream: &mut Stream, args: Args<'_>, style: Style) -> Said {
+/// Searches, and writes lines, until the next line of input comes.
+fn analyze(
+    session: &mut Session,
+    slot: &mut SearchSlot<'_>,
+    stream: &mut Stream,
+    args: Args<'_>,
+    style: Style,
+) -> Reply {
     let to_move = session.record.game().side_to_move();
-    let (ask, color) = Ask::read(args, session.record.size(), to_move)?;
+    let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
     let params = session.player.params_for_analysis();
     let game = session.record.turn_of(color).into();
-    let task = Task { game, params: &params, ask: &ask, limits: [u64::MAX; 2], until: None };
+    let task = Task { game, params: &params, request: &request, limits: [u64::MAX; 2], until: None };
     session.ponders = false;
-    let mut due = Due::new(&ask, style);
-    let ear = &mut session.ear;
+    let mut writer = LineWriter::new(&request, style);
+    let lines = &mut session.lines;
     let look = |search: &Search<'_>| {
         stream.begin();
-        if let Some(line) = due.line(&params, search) {
+        if let Some(line) = writer.line(&params, search) {
             stream.say(&line);
         }
-        !ear.hears()
+        !lines.is_ready()
     };
-    let last = session.player.search(seat, &task, look, |search| Due::new(&ask, style).last(&params, search))?;
-    // Where the memory is full, or nothing may be searched, the end is waited for all the same. What was found last is
-    // said then, and where nothing was to be said on the way.
-    if !session.ear.hears() || ask.interval.is_none() {
+    let last =
+        session.player.search(slot, &task, look, |search| LineWriter::new(&request, style).last(&params, search))?;
+    // If the search ended by itself, because the memory is full or no move may be searched, the command still waits for
+    // the next line of input. In that case, and if no interval was given, the last results are written at the end.
+    if !session.lines.is_ready() || request.interval.is_none() {
         if !last.is_empty() {
             stream.say(&last);
         }
-        session.ear.wait();
+        session.lines.wait();
     }
     Ok(String::new())
 }
 
-fn raw(session: &mut Session, args: Args<'_>) -> Said {
+fn raw(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "a symmetry from 0 to 7, or all";
     let text = args::one(args, what)?;
     let game = session.record.turn_of(session.record.game().side_to_move());
@@ -407,7 +415,7 @@ fn raw(session: &mut Session, args: Args<'_>) -> Said {
     Ok(said)
 }
 
-/// Names and numbers, seen by White.
+/// The evaluation as names and numbers, from White's view.
 fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, size: Size, to_move: Color) -> String {
     let is_white = to_move == Color::White;
     let sign = if is_white { 1.0 } else { -1.0 };
@@ -441,7 +449,7 @@ fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, size: Size, to_move: Co
     text
 }
 
-fn time_settings(session: &mut Session, args: Args<'_>) -> Said {
+fn time_settings(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "main time, overtime and its stones";
     let [main, period, stones] = args else { return Err(args::expected(what, args)) };
     let times = clock::seconds(main).zip(clock::seconds(period)).zip(stones.parse().ok());
@@ -450,30 +458,30 @@ fn time_settings(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn time_left(session: &mut Session, args: Args<'_>) -> Said {
+fn time_left(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "a color, seconds and stones";
     let [color, time, stones] = args else { return Err(args::expected(what, args)) };
     let color = args::color(color)?;
-    // Some controllers count below zero.
+    // Some controllers let a clock run below zero.
     let time = time.parse().ok().filter(|time: &f64| time.is_finite()).map(|time| time.max(0.0));
     let (time, stones) = time.zip(stones.parse().ok()).ok_or_else(|| args::expected(what, args))?;
     session.player.clock(color).set_left(time, stones);
     Ok(String::new())
 }
 
-fn kgs_time_settings(session: &mut Session, args: Args<'_>) -> Said {
+fn kgs_time_settings(session: &mut Session, args: Args<'_>) -> Reply {
     if let Some(kind) = args.first().filter(|kind| kind.to_ascii_lowercase().starts_with("fischer")) {
         return Err(args::expected("none, absolute, byoyomi or canadian", std::slice::from_ref(kind)));
     }
     kata_time_settings(session, args)
 }
 
-fn kata_time_settings(session: &mut Session, args: Args<'_>) -> Said {
+fn kata_time_settings(session: &mut Session, args: Args<'_>) -> Reply {
     session.player.set_system(System::read(args).map_err(|error| format!("syntax error: {error}"))?);
     Ok(String::new())
 }
 
-fn final_score(session: &mut Session, args: Args<'_>) -> Said {
+fn final_score(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     let lead = match scoring::by_the_rules(&session.record) {
         Some(lead) => lead,
@@ -482,7 +490,7 @@ fn final_score(session: &mut Session, args: Args<'_>) -> Said {
     Ok(scoring::text(lead))
 }
 
-fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
+fn final_status_list(session: &mut Session, args: Args<'_>) -> Reply {
     let what = format!("one of {}", scoring::STATUSES.join(", "));
     let status = args::one(args, &what)?;
     if !scoring::STATUSES.contains(&status) {
@@ -494,7 +502,7 @@ fn final_status_list(session: &mut Session, args: Args<'_>) -> Said {
     Ok(lines.join("\n"))
 }
 
-fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
+fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     let (file, before) = match args {
         [] => return Err(args::expected("a file, and perhaps the number of a move", args)),
         [name @ .., number] if !name.is_empty() && number.parse::<usize>().is_ok() => {
@@ -503,7 +511,7 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
         name => (name.join(" "), None),
     };
     let cannot = |error: String| format!("cannot load file: {error}");
-    // Names and comments of older files are in whatever form their writer had.
+    // Names and comments in older files may be in any encoding.
     let text = crate::utf16::read_lossily(Path::new(&file)).map_err(|error| cannot(format!("{file}: {error}")))?;
     let sgf = sgf::read(&text).map_err(cannot)?;
     let moves = before.map_or(sgf.moves.len(), |before: usize| before.saturating_sub(1));
@@ -524,7 +532,8 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-/// Those that the file names, where networks know them, else those in force; with its komi.
+/// The rules that a file names, or the current ones `now` if it names none or networks don't know them; with the file's
+/// komi, if it has a valid one.
 fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
     let named = sgf.rules.as_deref().map(settings::named_rules);
     if let Some(Err(error)) = &named {
@@ -538,7 +547,7 @@ fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
     Rules { komi: *komi.unwrap_or(&now.komi), ..rules }
 }
 
-fn printsgf(session: &mut Session, args: Args<'_>) -> Said {
+fn printsgf(session: &mut Session, args: Args<'_>) -> Reply {
     let text = sgf::write(&session.record);
     if args.is_empty() || args == ["-"] {
         return Ok(text);
@@ -548,17 +557,17 @@ fn printsgf(session: &mut Session, args: Args<'_>) -> Said {
     Ok(String::new())
 }
 
-fn set_rules(session: &mut Session, args: Args<'_>) -> Said {
+fn set_rules(session: &mut Session, args: Args<'_>) -> Reply {
     change_rules(session, settings::named_rules(&args.join(" ")))
 }
 
-fn set_rule(session: &mut Session, args: Args<'_>) -> Said {
+fn set_rule(session: &mut Session, args: Args<'_>) -> Reply {
     let [axis, value] = args else { return Err(args::expected("a rule and its value", args)) };
     change_rules(session, settings::with_axis(session.record.rules(), axis, value))
 }
 
-/// What KGS calls Chinese has superko.
-fn kgs_rules(session: &mut Session, args: Args<'_>) -> Said {
+/// KGS's Chinese rules differ from KataGo's `chinese`: they have superko.
+fn kgs_rules(session: &mut Session, args: Args<'_>) -> Reply {
     let what = "one of chinese, aga, japanese, new_zealand";
     let name = match args::one(args, what)?.to_ascii_lowercase().as_str() {
         "chinese" => "chinese-kgs",
@@ -570,14 +579,14 @@ fn kgs_rules(session: &mut Session, args: Args<'_>) -> Said {
     change_rules(session, settings::named_rules(name))
 }
 
-/// The komi stays.
-fn change_rules(session: &mut Session, rules: Result<Rules, String>) -> Said {
+/// Changes the rules, except for the komi.
+fn change_rules(session: &mut Session, rules: Result<Rules, String>) -> Reply {
     let rules = rules.map_err(|error| format!("unknown rules: {error}"))?;
     session.record.set_rules(Rules { komi: session.record.rules().komi, ..rules });
     Ok(String::new())
 }
 
-/// What counts at the start alone.
+/// Parameters that have an effect only at the start of the program.
 const AT_THE_START: [&str; 4] =
     ["assumeMultipleStartingBlackMovesAreHandicap", "defaultBoardSize", "ponderingEnabled", "warnUnusedFields"];
 
@@ -586,17 +595,17 @@ fn names_of_params() -> Vec<&'static str> {
     all.filter(|name| !AT_THE_START.contains(name)).collect()
 }
 
-fn get_param(session: &mut Session, args: Args<'_>) -> Said {
+fn get_param(session: &mut Session, args: Args<'_>) -> Reply {
     let name = args::one(args, "a parameter")?;
     value_of_param(session, name).ok_or_else(|| no_param(name))
 }
 
-/// All of them, in an object.
-fn get_params(session: &mut Session, args: Args<'_>) -> Said {
+/// Answers with all parameters, as a JSON object.
+fn get_params(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     let pair = |name: &'static str| {
         let text = value_of_param(session, name)?;
-        // What is no number and no boolean is a word.
+        // A value that is neither a number nor a boolean is text.
         let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
         Some((name.to_string(), value))
     };
@@ -618,12 +627,12 @@ fn no_param(name: &str) -> String {
     format!("unknown parameter: {expected} {}", quoted(name))
 }
 
-fn set_param(session: &mut Session, args: Args<'_>) -> Said {
+fn set_param(session: &mut Session, args: Args<'_>) -> Reply {
     let [name, value] = args else { return Err(args::expected("a parameter and its value", args)) };
     change_params(session, &[(name.clone(), value.clone())])
 }
 
-fn set_params(session: &mut Session, args: Args<'_>) -> Said {
+fn set_params(session: &mut Session, args: Args<'_>) -> Reply {
     let object: Result<Object, _> = serde_json::from_str(&args.join(" "));
     let object = object.map_err(|_| args::expected("an object of parameters and their values", args))?;
     let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
@@ -631,8 +640,8 @@ fn set_params(session: &mut Session, args: Args<'_>) -> Said {
     change_params(session, &pairs)
 }
 
-/// All of them, or none.
-fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
+/// Changes all of the parameters, or none if there is an error.
+fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     let player = &mut session.player;
     let (mut settings, mut params) = (player.settings, player.params);
     for (name, value) in pairs {
@@ -649,7 +658,7 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
     Ok(String::new())
 }
 
-fn get_models(session: &mut Session, args: Args<'_>) -> Said {
+fn get_models(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     let evaluator = session.player.evaluator();
     let model = evaluator.model();
@@ -663,14 +672,14 @@ fn get_models(session: &mut Session, args: Args<'_>) -> Said {
     Ok(models.to_string())
 }
 
-fn clear_cache(session: &mut Session, seat: &mut Seat<'_>, args: Args<'_>) -> Said {
+fn clear_cache(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Reply {
     args::none(args)?;
-    seat.forget();
+    slot.forget();
     session.player.evaluator().clear_cache();
     Ok(String::new())
 }
 
-fn cputime(session: &mut Session, args: Args<'_>) -> Said {
+fn cputime(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     Ok(format!("{:.3}", session.player.seconds))
 }

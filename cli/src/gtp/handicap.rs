@@ -1,17 +1,18 @@
-//! Where handicap stones go.
+//! The points of handicap stones, and how long a handicap counts.
 
 use oncilla_go::{Move, Size};
 
-/// The least and the most stones of a fixed handicap.
+/// The least number of handicap stones.
 pub const LEAST: usize = 2;
 
-/// A shorter side has no points for them.
+/// A board with a shorter side has no points for a fixed handicap.
 const SHORTEST: u8 = 7;
 
-/// From this side on they stand on the fourth line, before on the third.
+/// On a side of at least this many points, handicap stones stand on the fourth line, on shorter ones on the third.
 const LONG: u8 = 13;
 
-/// The points of a fixed handicap, as GTP's specification places them; `None` for a number that this board has not.
+/// The points of a fixed handicap, as GTP's specification places them; `None` if there is no such handicap on this
+/// board.
 pub fn fixed(size: Size, stones: usize) -> Option<Vec<Move>> {
     if !(LEAST..=most(size)).contains(&stones) {
         return None;
@@ -26,7 +27,7 @@ pub fn fixed(size: Size, stones: usize) -> Option<Vec<Move>> {
     let places = match stones {
         ..=4 => corners[..stones].to_vec(),
         _ => {
-            // An odd one stands in the middle.
+            // If the number is odd, one stone stands in the middle.
             let of_sides = &sides[..(stones - 4) / 2 * 2];
             let center = (stones % 2 == 1).then_some((middle, center));
             corners.iter().chain(of_sides).copied().chain(center).collect()
@@ -35,7 +36,7 @@ pub fn fixed(size: Size, stones: usize) -> Option<Vec<Move>> {
     places.into_iter().map(|(x, y)| size.point(x, y)).collect()
 }
 
-/// The most stones of a fixed handicap; 0 where there is none.
+/// The largest number of stones of a fixed handicap; 0 if the board has no points for one.
 pub fn most(size: Size) -> usize {
     let (shorter, odd) = (size.x().min(size.y()), size.x() % 2 == 1 && size.y() % 2 == 1);
     match shorter {
@@ -46,17 +47,18 @@ pub fn most(size: Size) -> usize {
     }
 }
 
-/// What a handicap stone is worth, in points: twice a fair komi.
+/// The worth of a handicap stone in points: twice a fair komi.
 const STONE: f64 = 14.0;
 
-/// Up to so many moves for each point of the board nobody can tell what becomes of a handicap.
+/// Before this many moves for each point of the board, White's deficit does not tell yet whether the handicap will be
+/// made up for.
 const OPENING: f64 = 0.2;
 
-/// After so many moves for each point of the board it should be made up for.
+/// After this many moves for each point of the board, White should have made up for the handicap.
 const MADE_UP: f64 = 0.6;
 
-/// Points that White may be behind by, after so many moves, and still win: it has given this handicap, and weaker
-/// players lose it bit by bit.
+/// The points by which White may be behind after `played` moves and still hope to win a game in which it has given
+/// `stones` handicap stones: a weaker player loses their advantage bit by bit.
 pub fn made_up_later(stones: usize, area: usize, played: usize) -> f64 {
     if stones < LEAST {
         return 0.0;
@@ -65,7 +67,7 @@ pub fn made_up_later(stones: usize, area: usize, played: usize) -> f64 {
     if moves < OPENING {
         return f64::INFINITY;
     }
-    // With one stone less there would be an even game, in which White plays first.
+    // One stone counts as Black's first move in an even game: only the others are an advantage.
     let given = STONE * (stones - 1) as f64;
     given * ((MADE_UP - moves) / (MADE_UP - OPENING)).max(0.0)
 }
@@ -81,7 +83,7 @@ mod tests {
         points.iter().map(|mv| size.format(*mv).to_string()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The table of the specification.
+    /// These are the points in the specification's table.
     #[test]
     fn stones_stand_where_the_specification_has_them() {
         assert_eq!(text(19, 2), "D4 Q16");

@@ -1,19 +1,19 @@
-//! A line of GTP: a number that its answer repeats, a command, arguments.
+//! Lines of GTP: an optional number, which the answer repeats, a command, and its arguments.
 
-/// A command as it came.
+/// A command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
-    /// What the answer begins with behind `=` or `?`; empty where nothing was given.
+    /// The number, which the answer has after `=` or `?`; empty if there is none.
     pub id: String,
-    /// The command; empty where a number came alone.
+    /// The command; empty if the line has nothing but a number.
     pub name: String,
-    /// What stands behind it.
+    /// The arguments.
     pub args: Vec<String>,
 }
 
 impl CommandLine {
-    /// Reads a line; `None` where nothing is left once comments and control characters are gone: nobody waits for an
-    /// answer to that.
+    /// Reads a line; `None` if nothing is left after comments and control characters are removed: such a line gets no
+    /// answer.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.split('#').next().unwrap_or_default();
         let text: String = text.chars().filter_map(printable).collect();
@@ -24,7 +24,7 @@ impl CommandLine {
     }
 }
 
-/// A tab parts words; every other control character was never there.
+/// Turns a tab into a blank, and drops every other control character.
 fn printable(c: char) -> Option<char> {
     match c {
         '\t' => Some(' '),
@@ -36,7 +36,8 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An answer, without the empty line that ends it. It has none within, whatever is said.
+/// An answer, without the empty line that ends it. Empty lines in the text are removed, because they would end the
+/// answer early.
 pub fn answer(id: &str, said: &Result<String, String>) -> String {
     let (sign, text) = match said {
         Ok(text) => ('=', text),
@@ -84,7 +85,7 @@ mod tests {
     }
 
     quickcheck! {
-        /// Whatever comes in: no word has a blank or a control character, and what is read again is the same.
+        /// For any text, no word has a blank or a control character, and reading the words again gives the same line.
         fn words_are_words(text: String) -> bool {
             let Some(line) = CommandLine::read(&text) else { return true };
             let words = || line.args.iter().chain([&line.name, &line.id]);

@@ -2,35 +2,37 @@
 
 use crate::engine::{bytes_of_mb, resident_bytes};
 
-/// The least that a tree is given, whatever the limit: the smallest that is made takes more than half of it.
+/// A tree gets at least this, whatever the limit: the smallest possible tree takes more than half of it.
 const LEAST_BYTES: usize = 2 << 20;
 
-/// What a search takes beside its tree and its notes.
+/// Memory that a search takes besides its tree and its notes.
 const BESIDE_BYTES: usize = 2 << 20;
 
-/// The cache gets at most one part in so many of what `RamLimitMb` leaves.
+/// Under `RamLimitMb` the cache gets at most one part in `CACHE_SHARE` of what the program leaves of the limit.
 const CACHE_SHARE: usize = 4;
 
-/// What `Hash` and `RamLimitMb` say, in bytes, of which 0 is no limit.
+/// The memory that the settings `Hash`, `RamLimitMb` and the cache's size allow, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct MemoryBudget {
     hash: usize,
     limit: usize,
-    /// What the cache may take.
+    /// The most that the cache may take.
     pub cache: usize,
-    /// The program and what runs its network.
+    /// Memory of the program, including the backends that run its network.
     program: usize,
 }
 
-impl Room {
-    /// For a program whose network has been read, and which takes `program` bytes so far.
+impl MemoryBudget {
+    /// The memory of a program whose network has been read and which takes `program` bytes so far. A `limit_mb` of 0
+    /// means no limit.
     pub fn new([hash_mb, limit_mb, cache_mb]: [usize; 3], program: usize) -> Self {
         let limit = bytes_of_mb(limit_mb);
         let most = if limit == 0 { usize::MAX } else { limit.saturating_sub(program) / CACHE_SHARE };
         Self { hash: bytes_of_mb(hash_mb), limit, cache: bytes_of_mb(cache_mb).min(most), program }
     }
 
-    /// Does something that lasts, and counts what that takes. What the last search has left behind is not taken for it.
+    /// Calls `make`, whose result stays in memory, and adds the growth of the resident memory to the program's. What
+    /// the last search has left in memory is not counted.
     pub fn count<T>(&mut self, make: impl FnOnce() -> T) -> T {
         let resident = || resident_bytes().unwrap_or(0);
         let before = resident();
@@ -39,7 +41,7 @@ impl Room {
         made
     }
 
-    /// What the tree may take, and what is noted beside it as much again.
+    /// The most that the tree may take; the notes may take as much again.
     pub fn of_tree(&self) -> usize {
         if self.limit == 0 {
             return self.hash;
@@ -48,7 +50,7 @@ impl Room {
         (self.limit.saturating_sub(beside) / 2).min(self.hash).max(LEAST_BYTES)
     }
 
-    /// What is said of a limit that can't be kept.
+    /// The message about a limit that can't be kept; `None` if it can.
     pub fn too_low(&self) -> Option<String> {
         let least = self.program + self.cache + BESIDE_BYTES + 2 * LEAST_BYTES;
         let [limit, least] = [self.limit, least].map(|bytes| bytes.div_ceil(1 << 20));
@@ -67,8 +69,8 @@ mod tests {
     #[test]
     fn tree_and_notes_have_what_the_limit_leaves() {
         let of_tree = |sizes, program_mb: usize| {
-            let room = Room::new(sizes, bytes_of_mb(program_mb));
-            [room.of_tree() >> 20, room.cache >> 20]
+            let budget = MemoryBudget::new(sizes, bytes_of_mb(program_mb));
+            [budget.of_tree() >> 20, budget.cache >> 20]
         };
         assert_eq!(of_tree([256, 0, 64], 100), [256, 64], "no limit");
         assert_eq!(of_tree([1, 0, 64], 100), [1, 64], "as small as it was asked for");
@@ -79,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_can_not_be_kept_is_named() {
-        let said = |limit| Room::new([256, limit, 0], 94 << 20).too_low();
+        let said = |limit| MemoryBudget::new([256, limit, 0], 94 << 20).too_low();
         assert_eq!([said(0), said(100)], [None, None]);
         assert!(said(99).is_some_and(|line| line.contains("RamLimitMb=99: 100 MiB")));
     }

@@ -6,8 +6,9 @@
 //!                     └── stdout: answers, and the lines of an analysis
 //! ```
 //!
-//! One command is obeyed after the other, by one thread; lines are read by another, so that an analysis ends when the
-//! next one comes. A search is looked at between two batches. Nothing but answers goes to standard output.
+//! One thread carries out the commands one after the other; another one reads the lines, so that an analysis can end
+//! when the next line comes. Between two batches a search checks whether it has to end or report. Nothing but answers
+//! goes to standard output.
 //!
 //! Specification: <https://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html>.
 
@@ -23,11 +24,11 @@ mod memory;
 mod player;
 mod record;
 mod scoring;
-mod seat;
 mod session;
 pub(crate) mod settings;
 mod sgf;
 mod show;
+mod slot;
 
 use std::fs::File;
 use std::io::BufRead;
@@ -44,21 +45,21 @@ use crate::uci::console::{Console, aside};
 use crate::uci::input::listen;
 use player::Player;
 use record::Record;
-use session::{Ear, Session};
+use session::{LineQueue, Session};
 
 pub use settings::Settings;
 
-/// What a person, or a script, may wait for on standard error.
+/// The line on standard error that tells a person or a script that the program is ready.
 const READY: &str = "GTP ready, beginning main protocol loop";
 
-/// The network of Go that the settings name.
+/// Reads the Go network that the settings name.
 fn network(settings: &EvaluatorSettings) -> Result<Model, String> {
     let weights = &settings.weights;
     if let Some(model) = model(settings)? {
         return Ok(model);
     }
     if let Weights::File(path) = weights {
-        // Looked at before it is opened: that would wait for who writes into a pipe.
+        // The kind of file is checked before it is opened, because opening a pipe would wait for a writer.
         let facts = path.metadata();
         if facts.as_ref().is_ok_and(|facts| !facts.is_file()) {
             let expected = "a network of Go in a regular file, which is read more than once";
@@ -95,5 +96,5 @@ pub fn run(
     aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     aside(READY);
-    Session { console, ear: Ear::new(lines), player, record, ponders: false, quits: false }.talk()
+    Session { console, lines: LineQueue::new(lines), player, record, ponders: false, quits: false }.talk()
 }

@@ -1,4 +1,4 @@
-//! Who plays: searches under the limits of a move, and what it makes of what they found.
+//! The player: searches within the limits of a move, and decides from the results what to play.
 
 use oncilla_core::formula::random::Random;
 use oncilla_core::time::ManagerParams;
@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::analyze::Ask;
+use super::analyze::AnalyzeRequest;
 use super::clock::{Clock, System, moves_left};
-use super::memory::Room;
+use super::memory::MemoryBudget;
 use super::record::Record;
 use super::scoring::Judged;
-use super::seat::Seat;
 use super::settings::{self, Settings};
+use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
 use crate::analysis::go::{Params, Reporter, Wanted};
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
@@ -23,104 +23,105 @@ use crate::options::table;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
 
-/// What it does in its turn.
+/// What the player does in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// A stone or a pass.
+    /// It plays a stone or passes.
     Play(Move),
-    /// It gives the game up.
+    /// It resigns.
     Resign,
 }
 
-/// What it thinks of a position that it has searched, in its own view.
-struct Found {
-    /// What may be played, with what it is chosen by, the best first.
+/// The results of a search, from the view of the side to move.
+struct SearchResult {
+    /// The moves that may be played, with the values by which they are chosen, the best first.
     choices: Vec<(Move, f64)>,
     win_loss: f64,
     lead: f64,
     playouts: u64,
-    /// Whose each point will be, seen by White; empty where nobody asked.
+    /// The expected owner of each point, from 1 for White to −1 for Black.
     ownership: Vec<f64>,
 }
 
-/// What it thought in an earlier turn.
+/// The result of the search for a move in an earlier turn, from the view of the side that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Thought {
-    /// Moves before it.
+struct Estimate {
+    /// The number of moves before it.
     turn: usize,
     color: Color,
     win_loss: f64,
     lead: f64,
 }
 
-/// A search that is to be made.
+/// A search to make.
 pub struct Task<'t> {
     /// The position.
     pub game: Arc<Game>,
-    /// How.
+    /// How to search.
     pub params: &'t Params,
-    /// Moves to leave out, and what will be told.
-    pub ask: &'t Ask,
-    /// Visits and playouts at most.
+    /// The moves to leave out, and the results that are wanted.
+    pub request: &'t AnalyzeRequest,
+    /// The most visits and the most playouts.
     pub limits: [u64; 2],
-    /// When it has to end.
+    /// When the search has to end.
     pub until: Option<Instant>,
 }
 
 /// Plays and analyses with one network.
 pub struct Player {
     evaluator: Arc<Evaluator>,
-    room: Room,
-    /// Positions that are evaluated together; 0: as many as suit what runs the network.
+    memory_budget: MemoryBudget,
+    /// Positions that are evaluated together; 0 for as many as suit what runs the network.
     minibatch: usize,
-    /// How it searches for a move.
+    /// The parameters of the search for a move.
     pub params: Params,
-    /// How it plays.
+    /// The settings for play.
     pub settings: Settings,
-    /// Whether somebody has said how many visits there are at most.
+    /// Whether the user has set a limit of visits.
     pub has_visits: bool,
-    /// Whether somebody has said how much more it searches than its opponent.
+    /// Whether the user has set [`ADVANTAGE`], so that a handicap does not change it.
     pub has_advantage: bool,
     time: ManagerParams,
     clocks: [Clock; 2],
-    thoughts: Vec<Thought>,
+    estimates: Vec<Estimate>,
     random: Random,
-    /// Seconds that it has taken for moves.
+    /// Seconds that the moves have taken so far.
     pub seconds: f64,
 }
 
-/// Visits of a position that is counted, for each player to move: who owns which point the network knows mostly by
-/// itself.
+/// The visits with which the points of a position are counted, once with each player to move. They can be few, because
+/// the network alone mostly predicts well who owns each point.
 const COUNTING_VISITS: u64 = 32;
 
-/// The part of a move's time for that.
+/// The part of a move's time that counting may take.
 const FOR_COUNTING: f64 = 0.3;
 
-/// Points that it gives away to end a game that is won: a dame, or a move that only a careful one would make.
+/// The points that the player gives away to end a won game: a dame, or a move that only a cautious player would make.
 const GIVEN_AWAY: f64 = 1.0;
 
-/// How much more it searches than its opponent, and how much that is for a handicap that it has given: who names the
-/// first alone does not want the second.
+/// The parameters for how much more the player is taken to search than its opponent, in any game and after it has given
+/// a handicap. If the user sets only the first, the second is not used.
 pub const ADVANTAGE: &str = "playoutDoublingAdvantage";
 const OF_HANDICAP: &str = "dynamicPlayoutDoublingAdvantageCapPerOppLead";
 
 impl Player {
-    /// With a network that has been read, for boards of this size at first.
+    /// A player with a network that has been read.
     ///
     /// # Errors
-    /// One line: a parameter with a value that it has not, or that the network has no use for; no device.
+    /// One line: a parameter with a value that it does not take, or that does not suit the network.
     pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
-        // What was played before the position is seen, and chance in the choice of moves is none of analysis.
+        // The defaults for play: unlike in analysis, the network sees the moves of the game, and no noise widens the
+        // root.
         let alone = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let params = alone.of(typed, meaning)?;
         params.suit(model.encodes_metadata())?;
-        let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
+        let memory_budget = MemoryBudget::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         Ok(Self {
-            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), room.cache)),
-            room,
+            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), memory_budget.cache)),
+            memory_budget,
             minibatch,
             params,
             settings: Settings::of(typed, meaning)?,
@@ -128,35 +129,35 @@ impl Player {
             has_advantage: given(ADVANTAGE) && !given(OF_HANDICAP),
             time,
             clocks: [System::None; 2].map(|system| Clock::new(system, time)),
-            thoughts: Vec::new(),
+            estimates: Vec::new(),
             random: chance::random(settings::seed(typed)),
             seconds: 0.0,
         })
     }
 
-    /// What evaluates.
+    /// The evaluator of the player's network.
     pub fn evaluator(&self) -> &Evaluator {
         &self.evaluator
     }
 
-    /// Makes ready what runs the network on boards of this size.
+    /// Prepares what runs the network on boards of this size.
     ///
     /// # Errors
     /// One line: no device.
     pub fn prepare(&mut self, size: Size) -> Result<(), String> {
-        let said = self.room.count(|| self.evaluator.prepare(size))?;
-        let too_low = if said.is_empty() { None } else { self.room.too_low() };
+        let said = self.memory_budget.count(|| self.evaluator.prepare(size))?;
+        let too_low = if said.is_empty() { None } else { self.memory_budget.too_low() };
         said.iter().chain(&too_low).for_each(|note| aside(note));
         Ok(())
     }
 
-    /// A new game begins: clocks are full.
+    /// Begins a new game, with full clocks.
     pub fn new_game(&mut self) {
         self.set_system(self.clocks[0].system());
-        self.thoughts.clear();
+        self.estimates.clear();
     }
 
-    /// Time is limited so, for both players.
+    /// Sets the time limits of both players.
     pub fn set_system(&mut self, system: System) {
         self.clocks = [system; 2].map(|system| Clock::new(system, self.time));
     }
@@ -166,12 +167,12 @@ impl Player {
         &mut self.clocks[color as usize]
     }
 
-    /// Moves have been taken back, until there were so many.
+    /// Forgets the results of all turns from `turn` on, because their moves have been taken back.
     pub fn forget_beyond(&mut self, turn: usize) {
-        self.thoughts.retain(|thought| thought.turn < turn);
+        self.estimates.retain(|estimate| estimate.turn < turn);
     }
 
-    /// How it searches where it is asked to analyse.
+    /// The parameters of the search for the commands that analyse.
     pub fn params_for_analysis(&self) -> Params {
         Params {
             wide_root_noise: self.settings.analysis_wide_root_noise,
@@ -180,15 +181,15 @@ impl Player {
         }
     }
 
-    /// How it searches for a move of this game.
+    /// The parameters of the search for a move of this game.
     fn params_for(&self, game: &Game) -> Params {
         if self.has_advantage {
             return self.params;
         }
         let for_white =
-            |thought: &Thought| if thought.color == Color::White { thought.win_loss } else { -thought.win_loss };
-        let thoughts = self.thoughts.iter().map(for_white);
-        let advantage = advantage::for_white(game, self.settings.advantage_for_each_point, thoughts);
+            |estimate: &Estimate| if estimate.color == Color::White { estimate.win_loss } else { -estimate.win_loss };
+        let estimates = self.estimates.iter().map(for_white);
+        let advantage = advantage::for_white(game, self.settings.advantage_for_each_point, estimates);
         Params {
             playout_doubling_advantage: advantage,
             playout_doubling_advantage_pla: Some(Color::White),
@@ -196,13 +197,14 @@ impl Player {
         }
     }
 
-    /// Searches until its limits are reached, or `look`, which sees the search between two steps, says no.
+    /// Searches until the task's limits are reached or `look`, which is called between two steps, returns false.
+    /// Returns what `then` makes of the results.
     ///
     /// # Errors
     /// One line: the backend fails.
     pub fn search<T>(
         &self,
-        seat: &mut Seat<'_>,
+        slot: &mut SearchSlot<'_>,
         task: &Task<'_>,
         mut look: impl FnMut(&Search<'_>) -> bool,
         then: impl FnOnce(&Search<'_>) -> T,
@@ -211,9 +213,9 @@ impl Player {
         let [visits, playouts] = task.limits;
         let limits = Limits { visits, playouts, step: batch as u64 };
         let mut plan = self.plan(task, batch);
-        // Whoever was told of ownership will ask for it in the next turn, too.
-        plan.keeps_ownership |= seat.keeps_ownership();
-        seat.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
+        // A client that wanted the ownership in the last turn will want it in the next one, too.
+        plan.keeps_ownership |= slot.keeps_ownership();
+        slot.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
             let mut stepped = Instant::now();
             search.leave_at(task.until);
             let ran = search.run(&limits, |search| {
@@ -232,24 +234,24 @@ impl Player {
     }
 
     fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
-        let mut plan = task.params.plan(batch, self.room.of_tree());
-        plan.keeps_ownership = task.ask.wanted.any_ownership();
-        let restrictions = Arc::new(task.ask.restrictions.clone());
+        let mut plan = task.params.plan(batch, self.memory_budget.of_tree());
+        plan.keeps_ownership = task.request.wanted.any_ownership();
+        let restrictions = Arc::new(task.request.restrictions.clone());
         let asked = Arc::clone(&restrictions);
         plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
     }
 
-    /// Memory for the tree of a search that goes on from move to move.
+    /// Memory for a tree that is kept from move to move.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is no memory.
     pub fn memory(&self) -> Result<Memory, String> {
-        go::memory(self.room.of_tree(), u64::MAX)
+        go::memory(self.memory_budget.of_tree(), u64::MAX)
     }
 
-    /// Bytes that [`Player::memory`] has.
+    /// The most bytes that [`Player::memory`] may have now.
     pub fn memory_bytes(&self) -> usize {
-        self.room.of_tree()
+        self.memory_budget.of_tree()
     }
 
     /// Positions that are evaluated together.
@@ -258,17 +260,17 @@ impl Player {
         if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
     }
 
-    /// Decides on a move in a player's turn. `watch` sees the search on the way, and says whether it goes on, and at
-    /// its end, which it is told; `keeps` says whether the move will be played.
+    /// Decides on a move in a player's turn. `watch` is called between two steps of the search, which goes on while it
+    /// returns true, and once with `true` at the end. `keeps` says whether the move will be played.
     ///
     /// # Errors
-    /// As [`Player::search`].
+    /// Like [`Player::search`].
     pub fn decide(
         &mut self,
-        seat: &mut Seat<'_>,
+        slot: &mut SearchSlot<'_>,
         record: &Record,
         color: Color,
-        ask: &Ask,
+        request: &AnalyzeRequest,
         keeps: bool,
         watch: impl FnMut(&Search<'_>, bool) -> bool,
     ) -> Result<Decision, String> {
@@ -280,7 +282,7 @@ impl Player {
         }
         let lag = self.settings.lag_buffer;
         let moves_left = moves_left(game.size().area(), turn);
-        // A move that is not kept takes no time of the clock, and neither does one that fails.
+        // This is a copy, because a move that is not kept, or that fails, takes no time of the clock.
         let mut clock = self.clocks[color as usize].clone();
         let budget = clock.start(moves_left, lag);
         let factor = self.factor(record, color);
@@ -289,52 +291,52 @@ impl Player {
             let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
             begun.checked_add(seconds)
         };
-        // Where a pass would end the game it has to know what that is worth.
+        // If a pass would end the game, the player has to know the score after it.
         let judged = if game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
         let params = self.params_for(&game);
         let task = Task {
             game: Arc::clone(&game),
             params: &params,
-            ask,
+            request,
             limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
             until: end(1.0),
         };
-        // It is lent to both in turn.
+        // Both closures below use `watch`, one after the other.
         let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
-        let found = self.search(seat, &task, look, |search| {
+        let result = self.search(slot, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
-            found(&params, ask.wanted, search)
+            search_result(&params, request.wanted, search)
         })?;
         if keeps {
-            self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
+            self.remember(Estimate { turn, color, win_loss: result.win_loss, lead: result.lead });
             let used = begun.elapsed().as_secs_f64();
-            clock.used(used, found.playouts);
+            clock.used(used, result.playouts);
             self.clocks[color as usize] = clock;
             self.seconds += used;
             if self.resigns(record, color) {
                 return Ok(Decision::Resign);
             }
         }
-        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &found, judged.white_lead(record)));
-        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&found, turn, game.size()) }))
+        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &result, judged.white_lead(record)));
+        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, turn, game.size()) }))
     }
 
-    /// The best move, or another by chance.
-    fn choose(&mut self, found: &Found, turn: usize, size: Size) -> Move {
-        let values: Vec<f64> = found.choices.iter().map(|(_, value)| *value).collect();
+    /// Chooses the best move, or another one by chance.
+    fn choose(&mut self, result: &SearchResult, turn: usize, size: Size) -> Move {
+        let values: Vec<f64> = result.choices.iter().map(|(_, value)| *value).collect();
         let at = self.settings.choose(&values, turn, size.area(), self.random.uniform().into());
-        found.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
+        result.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
     }
 
-    /// Thinks in the opponent's time, about the position that it has to answer to, until `goes_on`, which is asked
-    /// between two steps, says no.
+    /// Searches the position as it stands in the opponent's time, until `goes_on`, which is called between two steps,
+    /// returns false.
     ///
     /// # Errors
-    /// As [`Player::search`].
+    /// Like [`Player::search`].
     pub fn ponder(
         &self,
-        seat: &mut Seat<'_>,
+        slot: &mut SearchSlot<'_>,
         record: &Record,
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<(), String> {
@@ -347,12 +349,12 @@ impl Player {
         let until = Duration::try_from_secs_f64(settings.max_time_pondering).ok();
         let until = until.and_then(|time| Instant::now().checked_add(time));
         let params = self.params_for(&game);
-        let task = Task { game, params: &params, ask: &Ask::default(), limits, until };
-        self.search(seat, &task, |_| goes_on(), |_| ())
+        let task = Task { game, params: &params, request: &AnalyzeRequest::default(), limits, until };
+        self.search(slot, &task, |_| goes_on(), |_| ())
     }
 
-    /// Visits at most: where a clock or another parameter limits it, no fewer than that allows, unless somebody has
-    /// said how many.
+    /// The most visits of a search for a move. The default of `maxVisits` does not count if a clock or another
+    /// parameter limits the search.
     fn visits(&self, has_clock: bool, factor: f64) -> u64 {
         let none = Params::default();
         let is_limited =
@@ -360,23 +362,24 @@ impl Player {
         if is_limited && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) }
     }
 
-    /// Where a move was taken back, what it thought of it is forgotten.
-    fn remember(&mut self, thought: Thought) {
-        self.forget_beyond(thought.turn);
-        self.thoughts.push(thought);
+    /// Keeps the result of a turn in the place of those of this turn and later ones, whose moves were taken back.
+    fn remember(&mut self, estimate: Estimate) {
+        self.forget_beyond(estimate.turn);
+        self.estimates.push(estimate);
     }
 
-    /// What part of its visits and its time it needs.
+    /// The part of its visits, playouts and time that the player uses: less after passes, and if it is winning.
     fn factor(&self, record: &Record, color: Color) -> f64 {
         let Settings { search_factor_after_one_pass: one, search_factor_after_two_pass: two, .. } = self.settings;
         let of_passes = [1.0, one, two][record.passes().min(2)];
-        let before = self.thoughts.iter().rev().find(|thought| thought.color == color);
-        let wins = before
-            .is_some_and(|thought| 0.5 * (1.0 + thought.win_loss) > self.settings.search_factor_when_winning_threshold);
+        let before = self.estimates.iter().rev().find(|estimate| estimate.color == color);
+        let wins = before.is_some_and(|estimate| {
+            0.5 * (1.0 + estimate.win_loss) > self.settings.search_factor_when_winning_threshold
+        });
         if wins { self.settings.search_factor_when_winning.min(of_passes) } else { of_passes }
     }
 
-    /// Whether it has been sure to lose for some of its turns.
+    /// Whether the player resigns: it has been almost sure to lose in several of its turns in a row.
     fn resigns(&self, record: &Record, color: Color) -> bool {
         let settings = &self.settings;
         let (area, played) = (record.size().area(), record.moves().len());
@@ -389,45 +392,50 @@ impl Player {
             Color::White => behind.max(handicap::made_up_later(record.game().handicap_stones(), area, played)),
         };
         let turns = settings.resign_consec_turns;
-        let own = self.thoughts.iter().rev().filter(|thought| thought.color == color).take(turns);
-        let is_lost = |thought: &Thought| thought.win_loss < settings.resign_threshold && -thought.lead >= behind;
+        let own = self.estimates.iter().rev().filter(|estimate| estimate.color == color).take(turns);
+        let is_lost = |estimate: &Estimate| estimate.win_loss < settings.resign_threshold && -estimate.lead >= behind;
         own.clone().count() == turns && own.clone().all(is_lost)
     }
 
-    /// What becomes of the stones and the points of the board, whoever's turn it is, found out before `until`.
+    /// Judges which stones are dead and who owns each point, by the mean of two searches, one with each side to move,
+    /// that end at `until`.
     ///
     /// # Errors
-    /// As [`Player::search`].
+    /// Like [`Player::search`].
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
         let params = Params { ignore_pre_root_history: true, ..self.params };
-        let ask = Ask::without_passes(record.size());
+        let request = AnalyzeRequest::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);
-        let memory = go::memory(self.room.of_tree(), visits)?;
+        let memory = go::memory(self.memory_budget.of_tree(), visits)?;
         for color in Color::ALL {
             let game = record.turn_of(color).into();
-            let task = Task { game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
-            let found =
-                self.search(&mut Seat::new(&memory), &task, |_| true, |search| found(&params, ask.wanted, search))?;
-            ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
+            let task = Task { game, params: &params, request: &request, limits: [visits, u64::MAX], until };
+            let result = self.search(
+                &mut SearchSlot::new(&memory),
+                &task,
+                |_| true,
+                |search| search_result(&params, request.wanted, search),
+            )?;
+            ownership.iter_mut().zip(&result.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
             if color == record.game().side_to_move() {
-                lead = if color == Color::White { found.lead } else { -found.lead };
+                lead = if color == Color::White { result.lead } else { -result.lead };
             }
         }
         Ok(Judged::new(record.game().board(), record.rules(), &ownership, lead))
     }
 
-    /// What the network says of the position, seen through a symmetry.
+    /// The network's evaluation of the position, seen through a symmetry.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// Like [`Evaluator::run`].
     pub fn raw(&self, game: &Game, symmetry: oncilla_go::Symmetry) -> Result<Arc<Evaluation>, String> {
         let (evaluation, said) = self.evaluator.ask(game, &self.question(symmetry))?;
         said.iter().for_each(|line| aside(line));
         Ok(evaluation)
     }
 
-    /// How the network is asked for its own word.
+    /// How the network is asked for its evaluation without a search.
     fn question(&self, symmetry: oncilla_go::Symmetry) -> Question {
         let policy = PolicyRules {
             temperature: self.params.nn_policy_temperature as f32,
@@ -437,11 +445,11 @@ impl Player {
         Question { symmetry, policy, profile: self.params.human_profile, ..Question::default() }
     }
 
-    /// Points for so many handicap stones: those of a fixed handicap, and beyond that where the network would play, one
-    /// after the other.
+    /// The points for `stones` handicap stones: those of a fixed handicap as far as there are any, and then, one after
+    /// the other, the points where the network would play.
     ///
     /// # Errors
-    /// As [`Evaluator::run`].
+    /// Like [`Evaluator::run`].
     pub fn handicap(&self, record: &Record, stones: usize) -> Result<Vec<Move>, String> {
         let size = record.size();
         let fixed = handicap::most(size).min(stones);
@@ -453,7 +461,7 @@ impl Player {
             let evaluation = self.raw(&game, oncilla_go::Symmetry::NONE)?;
             let prior = |mv: &Move| evaluation.policy[mv.index()];
             let free = size.points().filter(|mv| game.is_legal(*mv));
-            // One with no stone beside it left none without liberties.
+            // If there is no legal point, there are fewer stones.
             let Some(best) = free.max_by(|a, b| prior(a).total_cmp(&prior(b))) else { break };
             points.push(best);
         }
@@ -461,7 +469,7 @@ impl Player {
     }
 }
 
-/// Seconds for a move: what the clock grants, a parameter allows, and of that the part that it needs.
+/// Seconds for a move: the part `factor` of what the clock (`budget`) and a parameter (`most`) allow.
 fn seconds_for(budget: Option<f64>, most: f64, factor: f64) -> f64 {
     budget.unwrap_or(f64::INFINITY).min(most) * factor
 }
@@ -470,58 +478,59 @@ fn scaled(limit: u64, factor: f64) -> u64 {
     if factor >= 1.0 { limit } else { ((limit as f64 * factor) as u64).max(1) }
 }
 
-/// What a search has found, in the view of who is to move.
-fn found(params: &Params, wanted: Wanted, search: &Search<'_>) -> Found {
+/// The results of a search, from the view of the side to move.
+fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>) -> SearchResult {
     let game = search.root();
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let raw = search.raw();
-    let mut found = Found {
+    let mut result = SearchResult {
         choices: vec![(likeliest(game, raw), 1.0)],
         win_loss: f64::from(raw.win - raw.loss),
         lead: raw.lead.into(),
         playouts: search.playouts(),
         ownership: raw.ownership.iter().map(|owned| sign * f64::from(*owned)).collect(),
     };
-    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return found };
+    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return result };
     let mut choices = Reporter::new(params, wanted, search).choices();
     choices.retain(|(mv, _)| game.is_legal(*mv));
     if !choices.is_empty() {
-        found.choices = choices;
+        result.choices = choices;
     }
     let averages = search.averages(&root, at, &mut Default::default());
-    (found.win_loss, found.lead) = (sign * averages.win_loss, sign * averages.lead);
+    (result.win_loss, result.lead) = (sign * averages.win_loss, sign * averages.lead);
     if search.plan().keeps_ownership {
-        found.ownership = search.ownership(root, at).0;
+        result.ownership = search.ownership(root, at).0;
     }
-    found
+    result
 }
 
-/// Where no move was searched.
+/// The legal move with the largest prior, for when no move was searched.
 fn likeliest(game: &Game, raw: &Evaluation) -> Move {
     let prior = |mv: &Move| raw.policy[mv.index()];
     game.legal_moves().max_by(|a, b| prior(a).total_cmp(&prior(b))).unwrap_or(game.size().pass())
 }
 
-/// Whether the game is over because somebody has passed twice in the same position. A controller knows of that only once
-/// both have passed, and the players could go round for ever.
+/// Whether the game is over because a player has passed twice in the same position. A controller ends a game only after
+/// two passes in a row, so without a further pass the players could repeat the position for ever.
 fn ended_by_a_single_pass(game: &Game) -> bool {
     let pass = game.size().pass();
     let last_passes = game.moves().rev().take_while(|(_, mv)| *mv == pass).count();
     game.ending() == Some(Ending::Passes) && last_passes == 1
 }
 
-/// Whether it passes because that ends the game, and wins.
+/// Whether the player passes because that ends the game and wins it. `expected` is White's lead once dead stones are
+/// removed.
 ///
-/// Where the board is counted as it lies, it has to win so, and to be expected to: a controller may take dead stones
-/// away all the same. Where players agree on dead stones it is what is expected that has to win, by nearly as much as
-/// playing on.
-fn wins_by_pass(game: &Game, found: &Found, expected: f64) -> bool {
+/// If the board is counted as it lies, the player has to win by that count and by the expected one, because a
+/// controller may remove dead stones anyway. If the players agree on dead stones, the expected count has to win, by
+/// nearly as much as playing on.
+fn wins_by_pass(game: &Game, result: &SearchResult, expected: f64) -> bool {
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let (rules, expected) = (game.rules(), sign * expected);
     if rules.scoring == Scoring::Area && !rules.friendly_pass {
         return expected > 0.0 && sign * f64::from(game.white_lead().unwrap_or(0.0)) > 0.0;
     }
-    expected > 0.0 && expected + GIVEN_AWAY >= found.lead
+    expected > 0.0 && expected + GIVEN_AWAY >= result.lead
 }
 
 #[cfg(test)]
@@ -537,7 +546,7 @@ mod tests {
         assert_eq!([1.0, 0.5, 1e-9].map(|factor| scaled(10, factor)), [10, 5, 1]);
     }
 
-    /// Two stones are sent and one is returned, again and again: nobody passes twice in a row.
+    /// Two stones are captured and one is recaptured, again and again, without two passes in a row.
     #[test]
     fn a_single_pass_may_end_a_game() {
         let rules = Rules { ko: KoRule::Simple, suicide: false, ..Rules::TROMP_TAYLOR };

@@ -1,38 +1,38 @@
-//! The game that the controller and the engine have agreed on: stones to begin with, moves, rules.
+//! The game as the controller has set it up and played it: initial stones, moves and rules.
 
 use oncilla_go::{Board, Color, Komi, Move, Rules, Size};
 
 use crate::analysis::go::Setup;
 use crate::go::Game;
 
-/// A game, whose moves can be taken back.
+/// A game whose moves can be taken back.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// Without moves.
+    /// The initial position and the rules. It has no moves.
     setup: Setup,
     black_run_is_handicap: bool,
     moves: Vec<(Color, Move)>,
-    /// After all of them.
+    /// The game after all moves.
     game: Box<Game>,
 }
 
-/// More moves than any game has: what a controller sends without end must not fill the memory.
+/// More moves than any game has. The limit keeps a controller that sends moves without end from filling the memory.
 const MOST_MOVES: usize = 100_000;
 
 impl Record {
-    /// An empty board.
+    /// A game that begins on an empty board.
     pub fn new(size: Size, rules: Rules, black_run_is_handicap: bool) -> Self {
         Self::starting_from(&Board::new(size), Color::Black, rules, black_run_is_handicap)
     }
 
-    /// A board with stones.
+    /// A game that begins with the stones on a board, and with `first` to move.
     pub fn starting_from(board: &Board, first: Color, rules: Rules, black_run_is_handicap: bool) -> Self {
         let setup = Setup::new(board, first, rules, black_run_is_handicap);
         let game = Box::new(setup.start());
         Self { setup, black_run_is_handicap, moves: Vec::new(), game }
     }
 
-    /// The same board and rules, of a new game: stones to begin with, and who is to move then.
+    /// Begins a new game under the same rules, with the stones on a board and with `first` to move.
     pub fn begin(&mut self, board: &Board, first: Color) {
         *self = Self::starting_from(board, first, *self.rules(), self.black_run_is_handicap);
     }
@@ -42,7 +42,7 @@ impl Record {
         &self.game
     }
 
-    /// The same with this player to move, and room for a search.
+    /// The game after the last move, with this player to move and with room for a search.
     pub fn turn_of(&self, color: Color) -> Box<Game> {
         let mut game = self.game.clone();
         self.setup.turn_to(&mut game, color);
@@ -64,28 +64,28 @@ impl Record {
         &self.moves
     }
 
-    /// Stones and side to move before the first of them.
+    /// The stones and the side to move before the first move.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// Stones that a player has put on the board, to begin with or by moves.
+    /// The number of stones that a player has had on the board, from the beginning or by moves.
     pub fn stones_of(&self, color: Color) -> usize {
         let pass = self.size().pass();
         let played = self.moves.iter().filter(|(mover, mv)| *mover == color && *mv != pass);
         self.setup.stones(color).len() + played.count()
     }
 
-    /// Passes in a row at the end.
+    /// The number of passes in a row at the end.
     pub fn passes(&self) -> usize {
         let pass = self.size().pass();
         self.moves.iter().rev().take_while(|(_, mv)| *mv == pass).count()
     }
 
-    /// Plays a move of either player, as the rules in force allow it.
+    /// Plays a move of either player, if the rules allow it.
     ///
     /// # Errors
-    /// Why not. Nothing has changed then.
+    /// Why the move is illegal. The game has not changed then.
     pub fn play(&mut self, color: Color, mv: Move) -> Result<(), String> {
         if !self.game.is_legal_for(color, mv) {
             return Err(format!("illegal move: {}, {}", self.size().format(mv), self.why_not(color, mv)));
@@ -93,7 +93,7 @@ impl Record {
         self.play_tolerantly(color, mv)
     }
 
-    /// Plays what some board allows, whatever the rules say: records have such moves.
+    /// Plays a move that the rules may forbid (ko or suicide), because some records have such moves.
     ///
     /// # Errors
     /// The point is occupied, the stone would have no liberties, or there are too many moves.
@@ -124,14 +124,14 @@ impl Record {
         }
     }
 
-    /// Takes the last move back; false where there is none.
+    /// Takes the last move back; false if there is none.
     pub fn undo(&mut self) -> bool {
         let undone = self.moves.pop().is_some();
         self.replay();
         undone
     }
 
-    /// Goes on under other rules. What was played stays, whatever they say of it.
+    /// Goes on under other rules. Earlier moves stay, even if these rules forbid them.
     pub fn set_rules(&mut self, rules: Rules) {
         self.setup = self.setup.clone().with_rules(rules);
         self.replay();
@@ -145,7 +145,7 @@ impl Record {
     fn replay(&mut self) {
         *self.game = self.setup.start();
         for &(color, mv) in &self.moves {
-            // It was played once already.
+            // The move was played once already, so it can be played.
             let _ = self.setup.play(&mut self.game, color, mv);
         }
     }
@@ -167,7 +167,7 @@ mod tests {
 
     use Color::{Black as B, White as W};
 
-    /// White's last stone has taken one on C2.
+    /// White's last stone has captured one on C2, in a ko.
     const KO: [(Color, &str); 8] =
         [(B, "B3"), (W, "C3"), (B, "A2"), (W, "D2"), (B, "B1"), (W, "C1"), (B, "C2"), (W, "B2")];
 
@@ -199,7 +199,7 @@ mod tests {
         let mut record = record("tromp-taylor", &KO);
         record.play(B, at("pass")).unwrap();
         record.play(W, at("pass")).unwrap();
-        // Passes have lifted the ko, not superko.
+        // The passes have ended the simple ko, but superko still forbids the move.
         assert_eq!(record.play(B, at("C2")).unwrap_err(), "illegal move: C2, superko: the position was there before");
         record.set_rules("chinese".parse().unwrap());
         record.play(B, at("C2")).unwrap();

@@ -1,4 +1,4 @@
-//! Which stones are dead, and what the game comes to: by whose each point will be, as a search expects it.
+//! Judges which stones are dead, and the score, from the owners of the points that a search expects.
 
 use oncilla_go::area::{Area, area, connected, independent_life, pass_alive, taxed_area};
 use oncilla_go::{Board, Color, Ending, Move, Outcome, PointSet, Rules, Scoring, Tax};
@@ -6,31 +6,32 @@ use oncilla_go::{Board, Color, Ending, Move, Outcome, PointSet, Rules, Scoring, 
 use super::args::letter;
 use super::record::Record;
 
-/// A chain is dead where its points are expected to be so much the opponent's, of 1. In a seki they are nobody's.
+/// A chain is dead if the mean ownership of its points is more than this for the opponent, of 1 at most. In a seki it
+/// is near 0.
 const DEAD: f64 = 0.3;
 
-/// A point between both players' stones is whose it is expected to be by so much.
+/// A point that neither player surrounds counts for the player whose ownership of it is more than this.
 const SETTLED: f64 = 0.5;
 
-/// What becomes of the stones and points of a board.
+/// The judged status of the stones and points of a board.
 pub struct Judged {
-    /// Without the dead stones.
+    /// The board without the dead stones.
     board: Board,
     dead: PointSet,
-    /// Alive, without a point that is theirs alone.
+    /// Stones that are alive without territory.
     seki: PointSet,
-    /// By player: where no stone stands that is alive.
+    /// Each player's points without living stones.
     territory: [PointSet; 2],
     lead: f64,
-    /// Whether each player's points are expected to stay theirs.
+    /// Whether each point that a player surrounds is expected to stay that player's.
     is_settled: bool,
-    /// White's lead, all included, as a search of the position expects it.
+    /// White's lead with komi and bonuses, as a search of the position expects it.
     expected: f64,
 }
 
 impl Judged {
-    /// Of a board whose points will be White's (1) or Black's (−1), as far as that is known, and White's lead as it is
-    /// expected. (The points are as many as the board's.)
+    /// Judges a board. `ownership` has the expected owner of each point, from 1 for White to −1 for Black, and
+    /// `expected` is the expected lead of White.
     pub fn new(board: &Board, rules: &Rules, ownership: &[f64], expected: f64) -> Self {
         let owned = |point: Move| ownership.get(point.index()).copied().unwrap_or(0.0);
         let size = board.size();
@@ -39,7 +40,7 @@ impl Judged {
             let alive = *board.stones(color) - dead;
             alive.iter().map(move |point| (color, point)).collect::<Vec<_>>()
         });
-        // Fewer stones have no fewer liberties.
+        // This can't fail: removing stones takes no liberties from the others.
         let cleaned = Board::with_stones(size, stones).unwrap_or_else(|_| board.clone());
         let area = area(&cleaned, rules.suicide);
         let mut territory = Color::ALL.map(|color| *area.of(color) - cleaned.occupied());
@@ -56,7 +57,8 @@ impl Judged {
             let owned = owned(point);
             if owned.abs() > SETTLED {
                 let owner = if owned > 0.0 { Color::White } else { Color::Black };
-                // Who fills it has a stone more on the board, which is a point of area and none of territory.
+                // A player who fills the point gets one more stone on the board, which is a point of area, but none of
+                // territory.
                 let is_beside_other = cleaned.neighbours(point).any(|beside| cleaned.stone(beside) == Some(!owner));
                 if rules.scoring == Scoring::Territory && is_beside_other {
                     continue;
@@ -69,14 +71,14 @@ impl Judged {
         Self { board: cleaned, dead, seki, territory, lead, is_settled, expected }
     }
 
-    /// White's points less Black's, all included, as they are counted now.
+    /// White's points less Black's, with komi and bonuses, by counting the board.
     pub fn white_lead(&self, record: &Record) -> f64 {
         self.lead + f64::from(record.game().compensation())
     }
 
-    /// What a game comes to, over or not: once both have passed, or where nothing is open any more, the count, and
-    /// before that what is expected, as a whole or half number of points, whichever there can be (KataGo's
-    /// `final_score`).
+    /// The result of a game, which need not be over (KataGo's `final_score`). If both players have passed, or nothing
+    /// is open any more, this is the count; otherwise the expected lead, rounded to a score that the komi and the
+    /// button permit (whole or half points).
     pub fn final_lead(&self, record: &Record) -> f64 {
         if record.passes() > 1 || self.is_settled {
             return self.white_lead(record);
@@ -86,7 +88,8 @@ impl Judged {
         if is_half { self.expected.floor() + 0.5 } else { self.expected.round() }
     }
 
-    /// The points of a status, chain by chain where it is one of stones; none for a word that is not in [`STATUSES`].
+    /// The points with a status, listed by chains if the status is one of stones. The list is empty for a word that is
+    /// not in [`STATUSES`]. `before` is the board with the dead stones.
     pub fn list(&self, status: &str, before: &Board) -> Vec<Vec<Move>> {
         let points = |set: PointSet| vec![set.iter().collect::<Vec<_>>()];
         match status {
@@ -101,11 +104,11 @@ impl Judged {
     }
 }
 
-/// The words that [`Judged::list`] knows.
+/// The statuses for [`Judged::list`].
 pub const STATUSES: [&str; 6] = ["alive", "dead", "seki", "territory", "black_territory", "white_territory"];
 
-/// The result where the rules alone say it: both have passed, and the stones are to be counted as they stand. White's
-/// lead, 0 too where there is no result.
+/// White's lead if the rules alone determine it, because both players have passed and the stones are counted as they
+/// stand. A game that ends without a result by repetition counts as 0.
 pub fn by_the_rules(record: &Record) -> Option<f64> {
     let (rules, game) = (record.rules(), record.game());
     match game.outcome()? {
@@ -117,7 +120,7 @@ pub fn by_the_rules(record: &Record) -> Option<f64> {
 
 /// A result as GTP writes it.
 pub fn text(white_lead: f64) -> String {
-    // Points are whole or half.
+    // Scores are whole or half points.
     let lead = (2.0 * white_lead).round() / 2.0;
     if lead == 0.0 {
         return "0".to_string();
@@ -126,7 +129,8 @@ pub fn text(white_lead: f64) -> String {
     format!("{}+{}", letter(winner), lead.abs())
 }
 
-/// Chains whose points are expected to be the opponent's; not those that no move can capture.
+/// The stones of chains whose points are expected to be the opponent's, except for chains that are unconditionally
+/// alive.
 fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     let safe = pass_alive(board, rules.suicide);
     let mut dead = PointSet::EMPTY;
@@ -142,8 +146,8 @@ fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     dead
 }
 
-/// White's points less Black's of an area, less what a tax takes where nothing is left to fill: what does not live
-/// independently there has stones and no territory, and by [`Tax::All`] each group that lives costs two points.
+/// White's points less Black's of an area under a tax. Groups that do not live independently on the `filled` board count
+/// their stones but no territory, and under [`Tax::All`] each group that lives costs two points.
 fn taxed_lead(area: &Area, filled: &Board, suicide: bool, tax: Tax) -> f64 {
     let taxed = taxed_area(filled, suicide, tax);
     let points = |color: Color| (*area.of(color) & *taxed.of(color)).len() as f64;
@@ -154,9 +158,9 @@ fn taxed_lead(area: &Area, filled: &Board, suicide: bool, tax: Tax) -> f64 {
     points(Color::White) - points(Color::Black) - 2.0 * (groups[1] - groups[0])
 }
 
-/// A board whose open points are filled as players would fill them, by whose they are expected to be, until nobody has
-/// one left that does not put the stones beside it into danger, as it does in a seki. An open point makes groups look
-/// as if they did not live independently.
+/// The board after the players have filled the open points, each point by its expected owner if possible, until every
+/// point that is left would put the filler's own stones into atari, as in a seki. This is done because a group beside
+/// an open point looks as if it did not live independently.
 fn filled(board: &Board, open: PointSet, owned: &impl Fn(Move) -> f64) -> Board {
     let (mut board, mut left) = (board.clone(), open);
     loop {
@@ -174,8 +178,8 @@ fn filled(board: &Board, open: PointSet, owned: &impl Fn(Move) -> f64) -> Board 
     }
 }
 
-/// The board once whoever can save stones in atari by joining them to others has done so, as players do when they have
-/// to. What stays in atari looks as if it did not live independently.
+/// The board after the players have connected those stones in atari that can be saved in this way, as players do if
+/// they have to. Stones that stay in atari look as if they did not live independently.
 fn defended(board: &Board) -> Board {
     let mut after = board.clone();
     for chain in chains(board, board.occupied()) {
@@ -194,7 +198,7 @@ fn defended(board: &Board) -> Board {
     after
 }
 
-/// Whether a player can put a stone there that captures none and is not in atari.
+/// Whether a player can play at this point without capturing anything and without being in atari afterwards.
 fn can_fill(board: &Board, color: Color, point: Move) -> bool {
     let captures = |beside: Move| board.stone(beside) == Some(!color) && board.liberties(beside) == 1;
     if !board.is_legal(color, point, false) || board.neighbours(point).any(captures) {
@@ -205,7 +209,8 @@ fn can_fill(board: &Board, color: Color, point: Move) -> bool {
     after.liberties(point) > 1
 }
 
-/// Stones in groups that hold no empty point of their own: each that they touch the opponent touches as well.
+/// The stones of groups that have no empty point to themselves: every one that they touch, the opponent touches, too. A
+/// group is connected by stones and territory.
 fn seki(board: &Board, territory: &[PointSet; 2]) -> PointSet {
     let mut seki = PointSet::EMPTY;
     for color in Color::ALL {
@@ -242,7 +247,8 @@ mod tests {
     use super::*;
     use oncilla_go::Size;
 
-    /// A square board by its rows, and whose each point is: `X` and `x` are Black's, `O` and `o` White's.
+    /// Judges a 5×5 board. In `rows`, `X` and `O` are stones of Black and White; in `owners`, `x` and `o` are points
+    /// that Black and White are expected to own.
     fn judged(rules: &str, rows: [&str; 5], owners: [&str; 5]) -> (Record, Judged) {
         let size = Size::new(5, 5).unwrap();
         let stones = size.points().zip(rows.concat().chars().collect::<Vec<_>>()).filter_map(|(point, c)| match c {
@@ -283,7 +289,7 @@ mod tests {
     #[test]
     fn dead_stones_are_points_of_the_other() {
         let (record, judged) = judged("chinese", HALVES, OWNED);
-        // 15 points against 10, and 7.5.
+        // 15 points against 10, and a komi of 7.5.
         assert_eq!(text(judged.white_lead(&record)), "W+12.5");
         assert_eq!(list(&record, &judged, "dead"), ["E2"]);
         assert_eq!(list(&record, &judged, "alive"), ["B5 B4 B3 B2 B1", "C5 C4 C3 C2 C1"]);
@@ -294,7 +300,7 @@ mod tests {
         assert!(
             STATUSES.iter().all(|status| !judged.list(status, record.game().board()).is_empty() || *status == "seki")
         );
-        // Territory: 10 points and a prisoner against 5, and 6.5.
+        // By territory White has 10 points and a prisoner against 5, and a komi of 6.5.
         let (record, judged) = self::judged("japanese", HALVES, OWNED);
         assert_eq!(text(judged.white_lead(&record)), "W+12.5");
     }
@@ -315,19 +321,19 @@ mod tests {
         assert_eq!(text(judged.white_lead(&record)), "W+2.5");
     }
 
-    /// A point that is left to fill takes no territory.
+    /// A group beside an open point keeps its territory.
     #[test]
     fn an_open_point_is_no_seki() {
         let (open, owned) =
             ([".XO..", ".XO..", ".XO..", ".XO..", ".X.O."], ["xxooo", "xxooo", "xxooo", "xxooo", "xx.oo"]);
-        // Nine points against five, and C1.
+        // White has nine points against five; C1 is open.
         for (rules, expected) in [("japanese", "W+10.5"), ("korean", "W+10.5"), ("stone-scoring", "W+11.5")] {
             let (record, judged) = judged(rules, open, owned);
             assert_eq!(text(judged.white_lead(&record)), expected, "{rules}");
             let points = |status| list(&record, &judged, status)[0].split(' ').count();
             assert_eq!(["black_territory", "white_territory"].map(points), [5, 9], "{rules}");
         }
-        // Who will fill it gets a point where stones count.
+        // Under rules that count stones, White, who is expected to fill C1, gets a point for it.
         let owned = ["xxooo", "xxooo", "xxooo", "xxooo", "xxooo"];
         for (rules, expected) in [("japanese", "W+10.5"), ("stone-scoring", "W+12.5"), ("chinese", "W+12.5")] {
             let (record, judged) = judged(rules, open, owned);
@@ -335,19 +341,20 @@ mod tests {
         }
     }
 
-    /// White's stone at C4 puts the one at C3 into atari, which Black then joins to the others at B3.
+    /// A white stone at C4 puts the black one at C3 into atari, and Black then connects it at B3.
     #[test]
     fn who_has_to_answer_keeps_the_territory() {
         let (open, owned) =
             ([".XXO.", ".X.OO", "..XO.", ".XOOO", ".XO.O"], ["xxxoo", "xxooo", "xxxoo", "xxooo", "xxooo"]);
-        // Three points against six, and three stones more; twelve points of area each, and C4.
+        // White has three points of territory against six, and three stones more on the board. So the areas are twelve
+        // points each, and White also gets C4.
         for (rules, expected) in [("japanese", "W+3.5"), ("stone-scoring", "W+8.5")] {
             let (record, judged) = judged(rules, open, owned);
             assert_eq!(text(judged.white_lead(&record)), expected, "{rules}");
         }
     }
 
-    /// In the middle of a game what is expected counts, and not who surrounds what.
+    /// In the middle of a game the expected score counts, not the areas that are surrounded.
     #[test]
     fn an_open_game_comes_to_what_is_expected() {
         let lone = [".....", ".....", "..X..", ".....", "....."];
@@ -368,11 +375,11 @@ mod tests {
 
     #[test]
     fn a_seki_is_neither_dead_nor_alive() {
-        // In the corner neither may fill one of the two liberties that they share.
         let seki = [".XO.O", ".XOO.", "XXOOO", "OOO.O", ".O.OO"];
         let (record, judged) = judged("chinese", seki, ["...oo", "..ooo", "..ooo", "ooooo", "ooooo"]);
         assert_eq!(list(&record, &judged, "dead"), [""; 0]);
         assert_eq!(list(&record, &judged, "seki"), [""; 0], "Black's corner is Black's alone, as far as stones say");
+        // In the corner both players share two liberties, and neither may fill one.
         let shared = ["X.O.O", "XXOO.", ".OOOO", "OOO.O", ".O.OO"];
         let (record, judged) = self::judged("chinese", shared, [".....", "...oo", "ooooo", "ooooo", "ooooo"]);
         assert_eq!(list(&record, &judged, "seki"), ["A5 A4 B4"]);

@@ -1,4 +1,4 @@
-//! The loop: lines in, answers out.
+//! The main loop: reads lines of input and writes the answers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,36 +8,36 @@ use super::commands::{self, Handler};
 use super::line::{CommandLine, answer};
 use super::player::Player;
 use super::record::Record;
-use super::seat::Seat;
+use super::slot::SearchSlot;
 use crate::engine::guarded;
 use crate::text::quoted;
 use crate::uci::console::{Console, aside};
 use crate::uci::input::Input;
 
-/// What comes in.
-pub struct Ear {
-    lines: Receiver<Input>,
-    /// Heard, and not yet looked at.
+/// The lines of input, which a thread reads.
+pub struct LineQueue {
+    receiver: Receiver<Input>,
+    /// Lines that were received but not yet handled.
     waiting: VecDeque<Input>,
 }
 
-impl Ear {
-    /// Of lines that a thread reads.
-    pub fn new(lines: Receiver<Input>) -> Self {
-        Self { lines, waiting: VecDeque::new() }
+impl LineQueue {
+    /// The input from a thread's channel.
+    pub fn new(receiver: Receiver<Input>) -> Self {
+        Self { receiver, waiting: VecDeque::new() }
     }
 
     /// The next line; `None` at the end of the input.
     fn next(&mut self) -> Option<Input> {
-        self.waiting.pop_front().or_else(|| self.lines.recv().ok())
+        self.waiting.pop_front().or_else(|| self.receiver.recv().ok())
     }
 
-    /// Whether there is a line, or none will come.
-    pub fn hears(&mut self) -> bool {
+    /// Whether a line has come, or the input has ended.
+    pub fn is_ready(&mut self) -> bool {
         if !self.waiting.is_empty() {
             return true;
         }
-        match self.lines.try_recv() {
+        match self.receiver.try_recv() {
             Ok(line) => self.waiting.push_back(line),
             Err(TryRecvError::Empty) => return false,
             Err(TryRecvError::Disconnected) => {}
@@ -45,15 +45,15 @@ impl Ear {
         true
     }
 
-    /// Waits until [`Ear::hears`].
+    /// Waits until [`LineQueue::is_ready`] is true.
     pub fn wait(&mut self) {
         if self.waiting.is_empty() {
-            self.waiting.extend(self.lines.recv().ok());
+            self.waiting.extend(self.receiver.recv().ok());
         }
     }
 }
 
-/// An answer that is said bit by bit.
+/// An answer that is written line by line while the command runs.
 pub struct Stream {
     console: Arc<Console>,
     id: String,
@@ -61,7 +61,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Says that the command was understood. What follows are its lines.
+    /// Writes the first line of a successful answer, once.
     pub fn begin(&mut self) {
         if !self.begun {
             self.console.say(&format!("={}", self.id));
@@ -69,13 +69,13 @@ impl Stream {
         self.begun = true;
     }
 
-    /// Says a line.
+    /// Writes a line of the answer.
     pub fn say(&mut self, line: &str) {
         self.begin();
         self.console.say(line);
     }
 
-    /// Ends the answer, with a last line if there is one.
+    /// Ends the answer, with a last line if there is one. Once the answer has begun, an error goes to standard error.
     fn end(mut self, said: Result<String, String>) {
         match said {
             Ok(last) => {
@@ -92,30 +92,30 @@ impl Stream {
     }
 }
 
-/// A conversation.
+/// The state of the program between two commands.
 pub struct Session {
     pub(super) console: Arc<Console>,
-    pub(super) ear: Ear,
+    pub(super) lines: LineQueue,
     pub(super) player: Player,
     pub(super) record: Record,
-    /// Whether a game is being played, so that it may think in the opponent's time.
+    /// Whether a game is being played, so that the player may ponder.
     pub(super) ponders: bool,
     pub(super) quits: bool,
 }
 
 impl Session {
-    /// Until `quit` or the end of the input.
+    /// Handles lines until `quit` or the end of the input.
     ///
     /// # Errors
-    /// There is no memory for a tree.
+    /// If there is no memory for a tree.
     pub fn talk(&mut self) -> Result<(), String> {
         loop {
             let (memory, bytes) = (self.player.memory()?, self.player.memory_bytes());
-            let mut seat = Seat::new(&memory);
-            // What runs another size of board takes some of what the tree has.
+            let mut slot = SearchSlot::new(&memory);
+            // A board of another size needs memory, too, so the tree may then have to be smaller.
             while self.player.memory_bytes() == bytes {
-                let Some(input) = self.next(&mut seat) else { return Ok(()) };
-                self.hear(&mut seat, input);
+                let Some(input) = self.next(&mut slot) else { return Ok(()) };
+                self.handle(&mut slot, input);
                 self.console.lost_log().iter().for_each(|lost| aside(lost));
                 if self.quits {
                     return Ok(());
@@ -124,19 +124,19 @@ impl Session {
         }
     }
 
-    /// The next line. It may think while it waits.
-    fn next(&mut self, seat: &mut Seat<'_>) -> Option<Input> {
-        let (player, record, ear) = (&self.player, &self.record, &mut self.ear);
-        if self.ponders && player.settings.pondering_enabled && !ear.hears() {
-            let thought = guarded(|| player.ponder(seat, record, || !ear.hears())).and_then(|thought| thought);
-            if let Err(fault) = thought {
+    /// Waits for the next line. The player may ponder meanwhile.
+    fn next(&mut self, slot: &mut SearchSlot<'_>) -> Option<Input> {
+        let (player, record, lines) = (&self.player, &self.record, &mut self.lines);
+        if self.ponders && player.settings.pondering_enabled && !lines.is_ready() {
+            let pondered = guarded(|| player.ponder(slot, record, || !lines.is_ready())).and_then(|pondered| pondered);
+            if let Err(fault) = pondered {
                 aside(&format!("oncilla: while pondering: {fault}"));
             }
         }
-        self.ear.next()
+        self.lines.next()
     }
 
-    fn hear(&mut self, seat: &mut Seat<'_>, input: Input) {
+    fn handle(&mut self, slot: &mut SearchSlot<'_>, input: Input) {
         let text = match input {
             Input::Line(text) => text,
             Input::TooLong => {
@@ -155,17 +155,17 @@ impl Session {
                 };
                 self.console.say_all(&[&answer(&line.id, &Err(error)), ""]);
             }
-            Some(Handler::Answers(obey)) => {
-                let said = guarded(|| obey(self, &line.args)).and_then(|said| said);
+            Some(Handler::Answers(execute)) => {
+                let said = guarded(|| execute(self, &line.args)).and_then(|said| said);
                 self.console.say_all(&[&answer(&line.id, &said), ""]);
             }
-            Some(Handler::Searches(obey)) => {
-                let said = guarded(|| obey(self, seat, &line.args)).and_then(|said| said);
+            Some(Handler::Searches(execute)) => {
+                let said = guarded(|| execute(self, slot, &line.args)).and_then(|said| said);
                 self.console.say_all(&[&answer(&line.id, &said), ""]);
             }
-            Some(Handler::Streams(obey)) => {
+            Some(Handler::Streams(execute)) => {
                 let mut stream = Stream { console: Arc::clone(&self.console), id: line.id, begun: false };
-                let said = guarded(|| obey(self, seat, &mut stream, &line.args)).and_then(|said| said);
+                let said = guarded(|| execute(self, slot, &mut stream, &line.args)).and_then(|said| said);
                 stream.end(said);
             }
         }

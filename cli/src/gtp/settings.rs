@@ -1,5 +1,5 @@
-//! What a player is told beside the parameters of the search, by KataGo's names (`cpp/configs/gtp_example.cfg` there),
-//! and the names that KataGo has and that mean nothing here.
+//! The settings of a player besides the parameters of the search, under KataGo's names (see its
+//! `cpp/configs/gtp_example.cfg`), and the names that KataGo has but that have no effect here.
 
 use oncilla_go::Rules;
 use serde_json::Value;
@@ -62,7 +62,7 @@ params! {
     max_time_pondering: f64 = 1e20, in 0.0..=1e20, "maxTimePondering";
 }
 
-/// Names of axes of the rules in a file, and in an object of rules.
+/// The names of the axes of the rules: in a configuration file, and in an object of rules.
 const AXES: [(&str, &str); 7] = [
     ("friendlyPassOk", "friendlyPassOk"),
     ("hasButton", "hasButton"),
@@ -76,10 +76,10 @@ const AXES: [(&str, &str); 7] = [
 /// The name of a whole set of rules.
 const RULES: &str = "rules";
 
-/// The name of the words from which all that is by chance follows.
+/// The name of the seed for all random choices.
 const SEED: &str = "searchRandSeed";
 
-/// What KataGo's files for this command have beside, and what nothing comes of.
+/// Other names in KataGo's configuration files for this command. They have no effect here.
 const WITHOUT_EFFECT: [&str; 9] = [
     "cleanupBeforePass",
     "delayMoveMax",
@@ -93,10 +93,10 @@ const WITHOUT_EFFECT: [&str; 9] = [
 ];
 
 impl Settings {
-    /// The program's options, and what was said under names of KataGo's.
+    /// The settings from the program's options and from what was given under KataGo's names.
     ///
     /// # Errors
-    /// One line: a value that is not taken.
+    /// One line: a setting does not take its value.
     pub fn of(typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let mut settings = Self { lag_buffer: meaning.settings.move_overhead_ms as f64 / 1000.0, ..Self::default() };
         for (name, value) in typed.of_katago() {
@@ -105,12 +105,12 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Sets the one of that name; `None` where there is none.
+    /// Sets the setting of this name; `None` if there is none.
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         self.set_here(name, value)
     }
 
-    /// Whether KataGo's files for this command have one of that name.
+    /// Whether KataGo's configuration files for this command have this name.
     pub fn has(name: &str) -> bool {
         Self::default().get(name).is_some()
             || [RULES, SEED].contains(&name)
@@ -119,21 +119,21 @@ impl Settings {
     }
 }
 
-/// What was given last under a name of KataGo's.
+/// The value that was given last under this name of KataGo's.
 pub fn given<'t>(typed: &'t Typed, name: &str) -> Option<&'t String> {
     typed.of_katago().iter().rev().find(|(other, _)| other == name).map(|(_, value)| value)
 }
 
-/// The words from which all that is by chance follows, if there are any.
+/// The seed for all random choices, if there is one.
 pub fn seed(typed: &Typed) -> Option<&str> {
     given(typed, SEED).map(String::as_str)
 }
 
-/// The rules to begin with: Tromp and Taylor's, or those that were named, with the axes that were.
+/// The rules at the start: the named ones, or Tromp and Taylor's, changed by the axes that were given.
 ///
 /// # Errors
-/// One line: no rules of that name, no such value of an axis, or both: KataGo refuses that, for one of them is not
-/// meant.
+/// One line: unknown rules, an unknown value of an axis, or rules together with an axis. Like KataGo, this refuses the
+/// latter, because one of the two must be a mistake.
 pub fn rules(typed: &Typed) -> Result<Rules, String> {
     let given = |name: &str| given(typed, name);
     if let Some((axis, _)) = AXES.iter().find(|(axis, _)| given(RULES).is_some() && given(axis).is_some()) {
@@ -148,10 +148,10 @@ pub fn rules(typed: &Typed) -> Result<Rules, String> {
     supported(rules)
 }
 
-/// Rules by name, in compact form or as an object, which networks know.
+/// Reads rules from a name, the compact form or a JSON object.
 ///
 /// # Errors
-/// One line.
+/// One line: unknown rules, or rules that no network knows.
 pub fn named_rules(text: &str) -> Result<Rules, String> {
     let rules = setup::rules_in_text(text).ok_or_else(|| {
         format!("expected rules by name, as chinese or tromp-taylor, or as a JSON object, got {}", quoted(text))
@@ -159,10 +159,10 @@ pub fn named_rules(text: &str) -> Result<Rules, String> {
     supported(rules)
 }
 
-/// Rules with another value on one axis, by its name in an object of rules.
+/// The rules with another value of one axis, by its name in an object of rules.
 ///
 /// # Errors
-/// One line: no such axis, no such value, or rules that no network knows.
+/// One line: an unknown axis, an unknown value, or rules that no network knows.
 pub fn with_axis(rules: &Rules, axis: &str, value: &str) -> Result<Rules, String> {
     let mut object = setup::object_of_rules(rules);
     let axis = if axis == "score" { "scoring" } else { axis };
@@ -176,12 +176,12 @@ pub fn with_axis(rules: &Rules, axis: &str, value: &str) -> Result<Rules, String
     supported(Rules { komi: rules.komi, ..changed })
 }
 
-/// A word, which rules have in capitals, or a boolean.
+/// The JSON value for an axis: a boolean, or a word in capitals.
 fn axis_value(text: &str) -> Value {
     text.to_ascii_lowercase().parse().map_or_else(|_| Value::from(text.to_ascii_uppercase()), Value::Bool)
 }
 
-/// As `kata-get-rules` says them.
+/// The rules as `kata-get-rules` writes them.
 pub fn rules_text(rules: &Rules) -> String {
     Value::Object(Object::from_iter(setup::object_of_rules(rules))).to_string()
 }
@@ -254,7 +254,7 @@ mod tests {
     fn an_axis_is_one_that_there_is() {
         let error = with_axis(&Rules::TROMP_TAYLOR, "colour", "x").unwrap_err();
         assert!(error.starts_with("expected one of friendlyPassOk, hasButton, ko,"), "{error}");
-        // As KataGo takes them.
+        // These are forms that KataGo accepts.
         for (axis, value, part) in [
             ("score", "AREA", "scoreAREA"),
             ("ko", "simple", "koSIMPLE"),
@@ -281,7 +281,7 @@ mod tests {
         assert!(WITHOUT_EFFECT.is_sorted() && AXES.is_sorted() && !Settings::has("resignThreshhold"));
     }
 
-    /// What can be set is documented.
+    /// Every setting is documented.
     #[test]
     fn the_page_about_gtp_has_every_setting() {
         let page = include_str!("../../../docs/gtp.md");

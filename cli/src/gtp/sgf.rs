@@ -1,4 +1,4 @@
-//! Game records in SGF, as far as a game's main line goes (<https://www.red-bean.com/sgf/>).
+//! Reads and writes the main line of games in SGF (<https://www.red-bean.com/sgf/>).
 
 use oncilla_go::{Color, Komi, Move, PointSet, SetupError, Size};
 use std::fmt::Write;
@@ -6,16 +6,16 @@ use std::fmt::Write;
 use super::record::Record;
 use crate::text::quoted;
 
-/// What a file says of a game.
+/// The contents of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sgf {
     /// `SZ`.
     pub size: Size,
-    /// `KM`, or what is wrong with it.
+    /// `KM`, or an error message if it can't be read.
     pub komi: Option<Result<Komi, String>>,
     /// `RU`.
     pub rules: Option<String>,
-    /// `AB` and `AW`, before the first move: one a point at most.
+    /// `AB` and `AW` before the first move: at most one stone on each point.
     pub stones: Vec<(Color, Move)>,
     /// `PL`.
     pub first: Option<Color>,
@@ -23,7 +23,7 @@ pub struct Sgf {
     pub moves: Vec<(Color, Move)>,
 }
 
-/// More points than this are hundredths, as some servers write them.
+/// A komi of more than this many points is in hundredths of a point, as some servers write it.
 const MOST_KOMI: f32 = 150.0;
 
 /// A property and its values.
@@ -32,8 +32,8 @@ type Property = (String, Vec<String>);
 /// Reads the main line of the first game of a file.
 ///
 /// # Errors
-/// One line: no SGF, no game of Go, another board than there are here, two stones on a point, stones that are set up
-/// behind the first move.
+/// One line: the text is not SGF or not a game of Go, the board's size is not supported, a point has two stones, or
+/// stones are set up after the first move.
 pub fn read(text: &str) -> Result<Sgf, String> {
     let properties = main_line(text)?;
     let value = |name: &str| {
@@ -77,19 +77,19 @@ pub fn read(text: &str) -> Result<Sgf, String> {
     Ok(sgf)
 }
 
-/// In points, or in hundredths of them. A quarter of a point is none, and counts stones on the board, as in China: 3.75
-/// of them are 7.5 points.
+/// Reads a komi in points, or in hundredths of a point. There are no quarters of a point: a komi that ends in one
+/// counts stones on the board, as in China, where 3.75 stones are 7.5 points.
 fn komi(text: &str) -> Result<Komi, String> {
     let number = text.parse::<f32>().ok().map(|number| if number.abs() > MOST_KOMI { number / 100.0 } else { number });
     let read = number.and_then(|number| Komi::from_points(number).or_else(|| Komi::from_points(2.0 * number)));
     read.ok_or_else(|| format!("expected whole or half points, got {}", quoted(text)))
 }
 
-/// Stones that are set up: as much as a board has room for, however often a file names its points.
+/// The stones that a file sets up. They take no more memory if the file names a point again and again.
 #[derive(Default)]
 struct Setup {
     stones: [PointSet; 2],
-    /// Points that got a stone where there was one.
+    /// Points on which a stone was set up although there was one already.
     twice: PointSet,
 }
 
@@ -104,7 +104,7 @@ impl Setup {
         *self = Self { stones: [black - points, white - points], twice: self.twice - points };
     }
 
-    /// Each stone and its point. What was cleared later may have been set up twice.
+    /// Each stone and its point; an error if a point got two stones and was not cleared after that.
     fn stones(&self) -> Result<Vec<(Color, Move)>, String> {
         if let Some(point) = self.twice.iter().next() {
             return Err(SetupError::Occupied(point).to_string());
@@ -125,7 +125,8 @@ fn size(text: &str) -> Result<Size, String> {
     size.ok_or_else(|| format!("SZ: expected columns and rows from 2 to 19, got {}", quoted(text)))
 }
 
-/// Two letters; a pass is nothing, or `tt`, which no board here has.
+/// Reads a point as two letters. A pass is written as nothing, or as `tt`, which is not a point of any board up to
+/// 19×19.
 fn place(property: &str, text: &str, size: Size) -> Result<Move, String> {
     let text = text.trim();
     if text.is_empty() || text == "tt" {
@@ -137,7 +138,7 @@ fn place(property: &str, text: &str, size: Size) -> Result<Move, String> {
     line(x).zip(line(y)).and_then(|(x, y)| size.point(x, y)).ok_or_else(bad)
 }
 
-/// A point, or a rectangle of them: two corners.
+/// Reads a point, or a rectangle of points, given by two corners.
 fn points(property: &str, text: &str, size: Size) -> Result<PointSet, String> {
     let (first, last) = text.split_once(':').unwrap_or((text, text));
     let corner = |text: &str| {
@@ -148,7 +149,7 @@ fn points(property: &str, text: &str, size: Size) -> Result<PointSet, String> {
     Ok((top..=bottom).flat_map(|y| (left..=right).filter_map(move |x| size.point(x, y))).collect())
 }
 
-/// The properties of the first game's main line, in their order: where variations part, it is the first.
+/// The properties of the first game's main line, in their order. The main line always follows the first variation.
 fn main_line(text: &str) -> Result<Vec<Property>, String> {
     let start = text.find('(').ok_or("expected a game in SGF, which begins with (")?;
     let mut properties = Vec::new();
@@ -161,12 +162,12 @@ fn main_line(text: &str) -> Result<Vec<Property>, String> {
             '[' => {
                 let value = value(&mut rest)?;
                 match properties.last_mut() {
-                    // Another value of the same property.
+                    // This is another value of the same property.
                     Some((_, values)) if name.is_empty() => Vec::push(values, value),
                     _ => properties.push((std::mem::take(&mut name), vec![value])),
                 }
             }
-            // Long names of the old format have small letters, which don't count.
+            // The old format has long names, whose small letters don't count.
             c if c.is_ascii_uppercase() => name.push(c),
             c if c.is_ascii_lowercase() || c.is_whitespace() => {}
             c => return Err(format!("expected a property, got {}", quoted(&c.to_string()))),
@@ -175,7 +176,7 @@ fn main_line(text: &str) -> Result<Vec<Property>, String> {
     Err("expected ) at the end of a game, got the end of the file".to_string())
 }
 
-/// Up to the bracket that closes it. What stands behind a backslash is itself.
+/// Reads a value up to the bracket that closes it. A character after a backslash stands for itself.
 fn value(rest: &mut impl Iterator<Item = char>) -> Result<String, String> {
     let mut value = String::new();
     while let Some(c) = rest.next() {
@@ -188,7 +189,7 @@ fn value(rest: &mut impl Iterator<Item = char>) -> Result<String, String> {
     Err("expected ] at the end of a value, got the end of the file".to_string())
 }
 
-/// The text of a file with this game.
+/// Writes a game as the text of a file.
 pub fn write(record: &Record) -> String {
     let (size, setup) = (record.size(), record.setup());
     let mut text = format!("(;GM[1]FF[4]CA[UTF-8]AP[Oncilla:{}]", env!("CARGO_PKG_VERSION"));
@@ -282,7 +283,7 @@ mod tests {
         }
     }
 
-    /// A file of some bytes names the whole board again and again.
+    /// A file of moderate size may name the whole board again and again.
     #[test]
     fn stones_are_no_more_than_the_board_has_points() {
         let stones = |text: String| read(&text).map(|sgf| sgf.stones.len());

@@ -1,11 +1,12 @@
-//! The board for a person.
+//! Shows the board to a person.
 
 use oncilla_go::{Color, Move, Size};
 
 use super::args::letter;
 use super::record::Record;
 
-/// The board with its coordinates, the last move in brackets, and what else the game depends on.
+/// The board with its coordinates and the last move in brackets, the side to move, the rules, and the stones that each
+/// player has lost.
 pub fn board(record: &Record) -> String {
     let (size, game) = (record.size(), record.game());
     let last = record.moves().last().map(|(_, mv)| *mv).filter(|mv| *mv != size.pass());

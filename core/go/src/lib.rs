@@ -1,22 +1,22 @@
-//! What a Go network and a search need of the rules of Go.
+//! The rules of Go as a network and a search need them.
 //!
-//! - [`Game`]: a start position and the moves played from it: what is legal (with every kind of ko), when the game is
-//!   over, what it has come to, and a 64-bit key of the last position.
-//! - [`Board`]: stones, chains with their liberties, captures. It knows simple ko and no history.
-//! - [`Size`], [`Move`], [`PointSet`], [`Symmetry`]: points of boards from 1 × 1 to 19 × 19, rectangles too, numbered
-//!   as a policy head has them, and as GTP writes them.
+//! - [`Game`]: a start position and the moves played from it: which moves are legal (under every kind of ko), whether
+//!   the game is over and with which result, and a 64-bit key of the last position.
+//! - [`Board`]: stones, chains with their liberties, captures. It knows simple ko and has no history.
+//! - [`Size`], [`Move`], [`PointSet`], [`Symmetry`]: points of boards from 1 × 1 to 19 × 19, rectangles too, with the
+//!   numbers that a policy head uses and the names that GTP uses.
 //! - [`Rules`]: everything in which sets of rules differ, and the sets that have a name.
-//! - [`area`]: unconditional life, areas, what is in seki, the score.
+//! - [`area`]: unconditional life, areas, groups that live independently of a seki, the score.
 //! - [`ladder`]: chains that are caught in ladders, and moves that begin one.
 //! - [`planes`]: the input of KataGo's networks (version 7 of the input format): 22 planes and 19 numbers.
-//! - [`profile`]: whose play a network for human play is to imitate, as the 192 numbers that it reads behind those.
+//! - [`profile`]: whose play a network for human play is to imitate, as 192 more numbers of its input.
 //!
-//! Territory is not counted: that takes an agreement about dead stones, or the two phases in which KataGo plays them
-//! out, and neither is here. Such a game has legal moves, an end and input planes as any other, and
-//! [`Outcome::ToBeAgreed`].
+//! Territory is not counted, because that takes an agreement about dead stones, or the two phases in which KataGo plays
+//! them out, and neither is implemented here. A game under territory rules has legal moves, an end and input planes
+//! like any other; its outcome is [`Outcome::ToBeAgreed`].
 //!
-//! Nothing allocates and nothing needs the standard library. A [`Game`] takes 15 KiB with its default capacity, a
-//! [`Board`] 3.9 KB; reading ladders takes up to 20 KB of the stack, areas some 10 KB.
+//! The crate neither allocates nor needs the standard library. A [`Game`] takes 15 KiB with its default capacity, a
+//! [`Board`] 3.9 KB; reading ladders takes up to 20 KB of stack, areas some 10 KB.
 //!
 //! ```
 //! use oncilla_go::planes::{Options, encode};

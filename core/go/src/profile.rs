@@ -1,34 +1,35 @@
 //! Whose play a network for human play is to imitate: the input of KataGo's networks that have a metadata encoder.
 //!
-//! Such a network has learnt from games of people, and from what their records say of them. A [`Profile`] is such a
-//! record by name (KataGo's `humanSLProfile`): players of some ranks on a server, or professionals of some year. The
-//! network reads it as 192 numbers, all seen from the player to move.
+//! Such a network has learnt from people's games, and from the facts that their records have about the players and the
+//! game. A [`Profile`] is a set of such facts with a name (KataGo's `humanSLProfile`): players of certain ranks on a
+//! server, or professionals of a certain year. The network reads it as 192 numbers, from the view of the player to
+//! move.
 //!
 //! | numbers | content |
 //! |---|---|
-//! | 0, 1 | 1 if the player to move is a person; if the opponent is |
-//! | 2–5 | 1 if the player, the opponent has no rank; if its rank is unknown. No profile has that |
-//! | 6–39 | 1 for each step from the top down to the player's rank: one for 9 dan, ten for 1 kyu |
-//! | 40–73 | the same of the opponent |
+//! | 0, 1 | 1 if the player to move, or the opponent, is a person |
+//! | 2–5 | 1 if the player or the opponent has no rank, or an unknown one; 0 in all profiles |
+//! | 6–39 | 1 for each step from the top down to the player's rank: one step for 9 dan, ten for 1 kyu |
+//! | 40–73 | the same for the opponent |
 //! | 74 | 1 if the game is not rated, ½ if that is unknown |
-//! | 75–81 | which clock there is, one of these being 1: unknown, none, absolute, simple, byoyomi, Canadian, Fischer |
-//! | 82, 83 | seconds of the main time and of a period, on logarithmic scales, as the next three |
+//! | 75–81 | the kind of clock; one of these is 1: unknown, none, absolute, simple, byoyomi, Canadian, Fischer |
+//! | 82, 83 | seconds of the main time and of a period; these and the next three are on logarithmic scales |
 //! | 84, 85 | periods of byoyomi; stones of a Canadian period |
 //! | 86 | points of the board |
-//! | 87–150 | the day of the game: cosine and sine of the turns it has made, by 32 periods from a week to 1500 years |
-//! | 151–166 | where the game is from, one of these being 1 |
+//! | 87–150 | the day of the game, as cosine and sine of its phase in 32 periods from a week to 1500 years |
+//! | 151–166 | the source of the game; one of these is 1 |
 //! | 167–191 | 0 |
 
 use crate::color::Color;
 use core::f64::consts::TAU;
 use core::fmt;
 
-/// Numbers of an input that say whose play is wanted.
+/// The count of numbers that a network reads of a profile.
 pub const METADATA: usize = 192;
 
 const PERSONS: usize = 0;
 const RANKS: usize = 6;
-/// Steps of a rank that there is room for.
+/// The numbers for the steps of a rank. The lowest rank of a profile, 20 kyu, has 29 steps.
 const STEPS: usize = 34;
 const UNRATED: usize = 74;
 const CLOCK_UNKNOWN: usize = 75;
@@ -39,28 +40,28 @@ const PERIODS: usize = 84;
 const CANADIAN_STONES: usize = 85;
 const AREA: usize = 86;
 const DAY: usize = 87;
-/// Periods by which the day is told.
+/// The number of periods that encode the day.
 const DAY_PERIODS: usize = 32;
-/// Days of the shortest of them, and how many times as long the longest one is.
+/// The shortest period in days, and how many times as long the longest period is.
 const WEEK: f64 = 7.0;
 const LONGEST: f64 = 80_000.0;
 const SOURCE: usize = 151;
 
-/// The places behind [`SOURCE`] that profiles use: a server, and two collections of professional games.
+/// The sources that profiles use, as places after [`SOURCE`]: a server, and two collections of professional games.
 const KGS: usize = 2;
 const GOGOD: usize = 5;
 const GO4GO: usize = 6;
 
-/// Years of professional games that a network may be asked about, and the last one that is from the older collection.
+/// The first and the last year of professional games, and the last year for which the source is the older collection.
 const FIRST_YEAR: u16 = 1800;
 const LAST_YEAR: u16 = 2023;
 const LAST_OF_GOGOD: u16 = 2020;
 
-/// Dan and kyu ranks that have a profile.
+/// The highest dan rank and the lowest kyu rank of a profile.
 const DAN: u8 = 9;
 const KYU: u8 = 20;
 
-/// Players whose moves a network for human play is to foresee.
+/// The players whose moves a network for human play is to predict.
 ///
 /// ```
 /// use oncilla_go::Color;
@@ -76,35 +77,35 @@ pub struct Profile(Players);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Players {
-    /// On a server; before or after programs had changed how people open.
+    /// Players on a server, before or after AlphaZero changed the openings that people play.
     Ranked { black: Rank, white: Rank, before_alpha_zero: bool },
-    /// In that year.
+    /// Professionals in this year.
     Professional { year: u16 },
 }
 
-/// Steps from the top: 1 is 9 dan, 9 is 1 dan, 10 is 1 kyu.
+/// A rank in steps from the top: 1 is 9 dan, 9 is 1 dan, 10 is 1 kyu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Rank(u8);
 
-/// What a record says beside who played.
+/// The facts about a game other than the players' ranks.
 struct Record {
-    /// What stands for whether the game was rated.
+    /// 1 if the game is not rated, ½ if that is unknown.
     unrated: f32,
     clock: usize,
     main_time: f64,
     period_time: f64,
     periods: f64,
-    /// Since the beginning of 1970.
+    /// Days since the beginning of 1970.
     day: i32,
     source: usize,
 }
 
 impl Profile {
-    /// The profile that KataGo has by this name; `None`: it has none.
+    /// The profile with this name of KataGo's; `None` if KataGo has none.
     ///
-    /// `rank_5k` are players of 5 kyu, in the year 2020; ranks are `20k` to `1k` and `1d` to `9d`. `preaz_5k` are such
-    /// players in 2016, before they knew what AlphaZero plays. `rank_3d_5k` and `preaz_3d_5k` have Black's rank first.
-    /// `proyear_1990` are professionals in 1990; years are 1800 to 2023.
+    /// `rank_5k` means players of 5 kyu in the year 2020; ranks are `20k` to `1k` and `1d` to `9d`. `preaz_5k` means
+    /// such players in 2016, before AlphaZero's games were known. `rank_3d_5k` and `preaz_3d_5k` have Black's rank
+    /// first. `proyear_1990` means professionals in 1990; years are 1800 to 2023.
     pub fn from_name(name: &str) -> Option<Self> {
         if let Some(year) = name.strip_prefix("proyear_") {
             let year = year.parse().ok().filter(|year| (FIRST_YEAR..=LAST_YEAR).contains(year))?;
@@ -119,7 +120,7 @@ impl Profile {
         Some(Self(Players::Ranked { black, white, before_alpha_zero }))
     }
 
-    /// The input of a network for this profile; the player is to move on a board of `area` points.
+    /// The numbers that a network reads of the profile if this player is to move on a board of `area` points.
     pub fn metadata(self, to_move: Color, area: usize) -> [f32; METADATA] {
         let mut row = [0.0; METADATA];
         row[PERSONS..PERSONS + 2].fill(1.0);
@@ -131,7 +132,7 @@ impl Profile {
         row
     }
 
-    /// That of the player to move, and of the opponent.
+    /// The ranks of the player to move and of the opponent.
     fn ranks(self, to_move: Color) -> [Rank; 2] {
         match (self.0, to_move) {
             (Players::Ranked { black, white, .. }, Color::Black) => [black, white],
@@ -164,7 +165,7 @@ impl Profile {
     }
 }
 
-/// By the name that [`Profile::from_name`] takes.
+/// Writes the name that [`Profile::from_name`] takes.
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -183,14 +184,14 @@ impl Rank {
 
     fn from_text(text: &str) -> Option<Self> {
         let all = (1..=DAN + KYU).map(Self);
-        // A number is written without a sign and without a zero in front: as ranks are.
+        // As in KataGo's names, a number has no sign and no leading zero.
         let number = text.get(..text.len().checked_sub(1)?)?;
         let number = number.parse::<u8>().ok().filter(|_| number.bytes().all(|b| b.is_ascii_digit()))?;
         let is_plain = !text.starts_with('0');
         all.filter(|_| is_plain).find(|rank| rank.written() == (number, text.as_bytes()[text.len() - 1]))
     }
 
-    /// The number and the letter behind it.
+    /// The number and the letter after it.
     fn written(self) -> (u8, u8) {
         if self.0 <= DAN { (DAN + 1 - self.0, b'd') } else { (self.0 - DAN, b'k') }
     }
@@ -204,7 +205,7 @@ impl fmt::Display for Rank {
 }
 
 impl Record {
-    /// Whatever does not depend on the players and the board. No profile has a Canadian clock.
+    /// Writes the numbers that depend neither on the ranks nor on the board. No profile has a Canadian clock.
     fn write(&self, row: &mut [f32; METADATA]) {
         let scaled = |by: f64, number: f64, less: f64| (by * (libm::log(number) - less)) as f32;
         row[UNRATED] = self.unrated;
@@ -224,11 +225,11 @@ impl Record {
     }
 }
 
-/// Days from the beginning of 1970 to this day in the Gregorian calendar; months are counted from 1.
+/// The days from the beginning of 1970 to this day in the Gregorian calendar; months are counted from 1.
 fn day(year: i32, month: i32, day: i32) -> i32 {
-    /// Days of a year, from March on, before each month: leap days are the last ones of a year that begins so.
+    /// The days before each month in a year that begins with March, so that a leap day is its last day.
     const BEFORE: [i32; 12] = [0, 31, 61, 92, 122, 153, 184, 214, 245, 275, 306, 337];
-    /// From March 1 of the year 0 to the beginning of 1970.
+    /// The days from March 1 of the year 0 to the beginning of 1970.
     const OF_1970: i32 = 719_468;
     let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     let leap_days = year / 4 - year / 100 + year / 400;
@@ -274,7 +275,7 @@ mod tests {
         }
     }
 
-    /// A name is what is read of it, and nothing else is one.
+    /// Each profile is written with the name that it was read from, and other names are refused.
     #[test]
     fn names() {
         let ranks: Vec<_> = (1..=29).map(|steps| Rank(steps).to_string()).collect();
@@ -327,13 +328,14 @@ mod tests {
         }
     }
 
-    /// By the table above: two persons, 14 steps each, byoyomi, 5 times 30 s behind 20 min, a server.
+    /// These are, in the order of the module's table: two persons, 14 steps each, byoyomi (20 min, then five periods of
+    /// 30 s), a server.
     #[test]
     fn players_of_one_rank() {
         for color in Color::ALL {
             let row = row("rank_5k", color, 361);
             let expected = [vec_of(0..2), vec_of(6..20), vec_of(40..54), [79, 153].to_vec()].concat();
-            // The day's numbers are looked at below.
+            // The numbers of the day have their own test.
             assert_eq!(ones(&[&row[..87], &[0.0; 64], &row[151..]].concat()), expected);
             assert_eq!(row[74], 0.5);
             // 0.4·(ln 1260 − 6.5), 0.3·(ln 31 − 3), 0.5·(ln 7 − 1.5), 0.25·(ln 2 − 1.5), ½·ln 1.
@@ -352,7 +354,7 @@ mod tests {
         let (black, white) = (row("rank_3d_20k", Color::Black, 81), row("rank_3d_20k", Color::White, 81));
         assert_eq!((steps(&black), steps(&white)), ([7, 29], [29, 7]));
         assert_eq!((&black[..6], &black[74..]), (&white[..6], &white[74..]));
-        // ½·ln(81/361).
+        // This is ½·ln(81/361).
         near(&black[86..87], &[-0.747_214_4]);
         assert_eq!(steps(&row("preaz_9d_1d", Color::Black, 361)), [1, 9]);
     }
@@ -364,7 +366,7 @@ mod tests {
             let row = row(name, Color::Black, 361);
             [row[87 + 2 * n], row[88 + 2 * n]]
         };
-        // 17,045 = 2435·7: a whole number of weeks; 18,322 = 2617·7 + 3.
+        // 17,045 = 2435·7 is a whole number of weeks; 18,322 = 2617·7 + 3.
         near(&turns("preaz_5k", 0), &[1.0, 0.0]);
         near(&turns("rank_5k", 0), &[-0.900_968_9, 0.433_883_74]);
         // 7·80,000^(n/31) days are 267.141 for n = 10 and 10,194.875 for n = 20.
@@ -372,14 +374,14 @@ mod tests {
         near(&turns("rank_5k", 20), &[0.292_103_06, -0.956_386_9]);
         // The last period is 560,000 days.
         near(&turns("rank_5k", 31), &[0.978_944_3, 0.204_127_5]);
-        // 61,940 days before 1970.
+        // The day is 61,940 days before 1970.
         near(&turns("proyear_1800", 31), &[0.768_076, -0.640_358_7]);
-        // What differs between the two kinds of ranks is the day alone.
+        // The two kinds of ranks differ only in the day.
         let (before, after) = (row("preaz_2d", Color::White, 169), row("rank_2d", Color::White, 169));
         assert_eq!((&before[..87], &before[151..]), (&after[..87], &after[151..]));
     }
 
-    /// The highest rank, a clock that is unknown, one of two collections.
+    /// Professionals have the highest rank, an unknown clock and one of two collections as the source.
     #[test]
     fn professionals() {
         for (year, source) in [(1800, 156), (1990, 156), (2020, 156), (2021, 157), (2023, 157)] {

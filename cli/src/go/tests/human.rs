@@ -1,4 +1,4 @@
-//! A network for human play: what it is told, what it says, and what the cache keeps of it.
+//! Tests of a network for human play: its input, its evaluations, and its entries in the cache.
 
 use super::evaluator_with;
 use crate::go::{Evaluation, Evaluator, Game, NO_PROFILE, PolicyRules, Question};
@@ -30,7 +30,7 @@ fn game() -> Game {
     game
 }
 
-/// The graph by its definition, of planes, globals and metadata that are put together here.
+/// Compares with the plain evaluation of the graph, on planes, globals and metadata that are put together here.
 #[test]
 fn it_is_told_whose_play_is_wanted() {
     let (evaluator, game) = (human(), game());
@@ -71,12 +71,12 @@ fn without_a_profile_it_says_nothing() {
     let (evaluator, game) = (human(), game());
     let refused = evaluator.ask(&game, &Question::default()).map(|_| ());
     assert_eq!(refused, Err(NO_PROFILE.to_string()));
-    // And nothing is left of that.
+    // The refusal has left nothing behind in the evaluator.
     let one = said(&evaluator, &game, &asking("rank_1k"));
     assert_eq!(one, said(&human(), &game, &asking("rank_1k")));
 }
 
-/// As in KataGo: what people play is not to be hoped for.
+/// As in KataGo, a network for human play has no optimistic policy.
 #[test]
 fn its_policy_is_the_plain_one() {
     let game = game();

@@ -1,4 +1,4 @@
-//! Searches with a small network: what their notes add up to, and boards on which games end.
+//! Tests of searches with a small network: the sums of their notes, and the ends of games.
 
 mod human;
 mod reuse;
@@ -29,12 +29,12 @@ fn evaluator() -> Evaluator {
     evaluator_with("tiny-v8.bin.gz")
 }
 
-/// With a network of `fixtures/go`, on the host.
+/// An evaluator with a network of `fixtures/go`, on the host.
 pub(crate) fn evaluator_with(file: &str) -> Evaluator {
     evaluator_changed(file, |_| ())
 }
 
-/// With one that is `changed` once it has been read.
+/// An evaluator whose network is changed by `changed` once it has been read.
 fn evaluator_changed(file: &str, changed: impl FnOnce(&mut Model)) -> Evaluator {
     let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go").join(file);
     let settings = EvaluatorSettings {
@@ -55,7 +55,7 @@ fn evaluator_changed(file: &str, changed: impl FnOnce(&mut Model)) -> Evaluator 
     Evaluator::new(model, settings, 16 << 20)
 }
 
-/// The network's outputs are finite in all of these, what is made of them is not.
+/// In all of these cases the network's outputs are finite, but what is computed from them is not.
 #[test]
 fn what_is_made_of_outputs_is_refused_where_it_is_no_finite_number() {
     type Change = fn(&mut Model);
@@ -76,7 +76,7 @@ fn what_is_made_of_outputs_is_refused_where_it_is_no_finite_number() {
     }
 }
 
-/// A minute is what a batch would be waited for; no move may take that.
+/// Without a time at which the search has to end, it would wait a minute for a batch.
 #[test]
 fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
     let evaluator = Arc::new(evaluator());
@@ -94,7 +94,7 @@ fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
     let said = search.said().join(". ");
     assert!(said.contains("no time left"), "{said}");
     assert!((1..1000).contains(&search.visits()), "{}", search.visits());
-    // Nothing is waited for, but the device is not given up yet.
+    // The search did not wait for the batch, but the device is not given up yet.
     search.leave_at(None);
     let (game, plan) = query(json!([["B", "C3"]]));
     search.turn_to(game, plan).expect("the host's word");
@@ -104,10 +104,10 @@ fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
     assert!(search.visits() >= 100);
 }
 
-/// The memory that a tree gets here.
+/// The bytes of a tree in these tests.
 const BYTES: usize = 4 << 20;
 
-/// Searches the last position of a query, and looks at what came of it.
+/// Searches the last position of a query, and returns what `look` makes of the search.
 fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Search<'_>) -> T) -> T {
     let ((game, plan), (memory, _)) = (asked(fields, batch), Memory::of_at_most(BYTES, true).expect("memory"));
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
@@ -115,7 +115,7 @@ fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Searc
     look(&search)
 }
 
-/// Until the root has so many visits, or nothing is left to do.
+/// Searches until the root has this many visits, or nothing is left to do.
 fn search_on(search: &mut Search<'_>, visits: u64) {
     while search.visits() < visits {
         let step = search.step((visits - search.visits()).min(64)).expect("a step");
@@ -125,7 +125,7 @@ fn search_on(search: &mut Search<'_>, visits: u64) {
     }
 }
 
-/// The last position of a query, on a board of 5×5 where it does not say, and how it is searched.
+/// The last position of a query, on a board of 5×5 unless the query has another size, and the plan for its search.
 fn asked(fields: &Value, batch: usize) -> (Arc<Game>, Plan) {
     let mut object = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "chinese", "moves": [] });
     object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -134,12 +134,12 @@ fn asked(fields: &Value, batch: usize) -> (Arc<Game>, Plan) {
     (Arc::new(query.setup.game(query.setup.turns())), query.plan(batch, usize::MAX))
 }
 
-/// An empty board of so many rows and columns.
+/// An empty square board with a side of this many points.
 fn empty_board(side: u8) -> (Arc<Game>, Plan) {
     asked(&json!({ "boardXSize": side, "boardYSize": side }), 1)
 }
 
-/// What runs the network says so when it is made.
+/// The number of lines which say that a backend was made for a board size.
 fn made(said: &[String]) -> usize {
     said.iter().filter(|line| line.starts_with("network on")).count()
 }
@@ -181,7 +181,7 @@ fn who_asks_for_the_same_size_waits_until_it_is_made() {
     assert_eq!(made, 1);
 }
 
-/// A game by chance, as a query has it.
+/// A query with a random game.
 fn some_game(seed: u64, rules: &str) -> Value {
     let query = json!({ "boardXSize": 5, "boardYSize": 5, "rules": rules, "moves": [], "includeOwnership": true });
     let read = Defaults::default().read("", query.as_object().unwrap()).query.expect("a query");
@@ -190,7 +190,7 @@ fn some_game(seed: u64, rules: &str) -> Value {
     let mut moves = Vec::new();
     for _ in 0..seed % 40 {
         let legal: Vec<Move> = game.legal_moves().collect();
-        // The numbers of Knuth's MMIX. A pass is one move of many.
+        // This is the generator of Knuth's MMIX. A pass is as likely as any other move.
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let mv = legal[(state >> 33) as usize % legal.len()];
         let player = if game.side_to_move() == Color::White { "W" } else { "B" };
@@ -204,14 +204,15 @@ fn some_game(seed: u64, rules: &str) -> Value {
 
 const RULES: [&str; 6] = ["chinese", "japanese", "tromp-taylor", "aga-button", "stone-scoring", "ancient-territory"];
 
-/// What makes each visit count one.
+/// The query with parameters under which each visit has weight 1.
 fn plainly(query: &Value) -> Value {
     let mut query = query.clone();
     query["overrideSettings"] = json!({ "useNoisePruning": false, "valueWeightExponent": 0.0 });
     query
 }
 
-/// The mean utility of all visits, from the root down: each node passes its share on to what its visits went to.
+/// The mean utility of all visits, computed from the root down: each node divides its share among its own visit and the
+/// moves that its other visits went to.
 fn shared_out<'s>(search: &Search<'s>, root: NodeView<'_, Tree<'s>>, at: At) -> f64 {
     let (mut mean, mut open) = (0.0, vec![(root, at, 1.0)]);
     while let Some((node, at, share)) = open.pop() {
@@ -256,7 +257,7 @@ fn averages_are_those_of_all_visits() {
     QuickCheck::new().tests(100).quickcheck(property as fn(u64, usize, u8, bool) -> bool);
 }
 
-/// What all visits of a node weigh: its own, and those below as many times as they were visited.
+/// The weight of all visits of a node: its own, and those below it, in proportion to the visits of its edges.
 fn weight_of(search: &Search<'_>, node: NodeView<'_, Tree<'_>>, at: At) -> f64 {
     let own = f64::from(search.notes().get(at).own_weight);
     if !node.is_expanded() {
@@ -270,7 +271,7 @@ fn weight_of(search: &Search<'_>, node: NodeView<'_, Tree<'_>>, at: At) -> f64 {
     own + below.sum::<f64>()
 }
 
-/// A network that says how unsure it is counts more where it is less so, and the end of a game the most.
+/// If the network reports its uncertainty, uncertain evaluations count less, and ends of games count the most.
 #[test]
 fn what_is_unsure_counts_less() {
     let evaluator = Arc::new(evaluator_with("tiny-v15.bin.gz"));
@@ -286,7 +287,7 @@ fn what_is_unsure_counts_less() {
         assert!((counted - all).abs() < 1e-3 * all, "{counted} {all}");
         let passed = note.passed.weight;
         assert!((f64::from(passed) * search.visits() as f64 - all).abs() < 1e-3 * all, "{passed} {all}");
-        // Where the root's moves lead, in the order of their visits.
+        // The notes after the root's moves that were visited.
         let nexts = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?));
         (all, nexts.map(|(_, next)| (next.outlook.stdev, next.own_weight)).collect::<Vec<_>>())
     };
@@ -297,14 +298,14 @@ fn what_is_unsure_counts_less() {
     assert!(of_moves.len() > 3 && !of_moves.iter().all(|(_, weight)| is_first(weight)), "{of_moves:?}");
     assert!(of_moves.iter().all(|(_, weight)| *weight > 0.0 && *weight < 8.0), "{of_moves:?}");
     assert_eq!(weights(opening(), json!({ "useUncertainty": false })).0, 150.0);
-    // A pass ends the game, and nothing is as sure: its score has no deviation.
+    // A pass ends the game, which is certain, so its score has no deviation.
     let passed = || json!([["B", "C3"], ["W", "D3"], ["B", "D4"], ["W", "pass"]]);
     let (_, of_moves) = weights(passed(), json!({ "conservativePass": false, "uncertaintyMaxWeight": 5.0 }));
     let ends: Vec<f32> = of_moves.iter().filter(|(stdev, _)| *stdev == 0.0).map(|(_, weight)| *weight).collect();
     assert_eq!(ends, [5.0], "{of_moves:?}");
 }
 
-/// Whether no two lines came together below a node.
+/// Whether there are no transpositions below a node.
 fn is_tree(node: NodeView<'_, Tree<'_>>) -> bool {
     let below = |edge: EdgeView<'_, Tree<'_>>| {
         edge.child().is_none_or(|child| child.n() == edge.completed() && (!child.is_expanded() || is_tree(child)))
@@ -312,7 +313,8 @@ fn is_tree(node: NodeView<'_, Tree<'_>>) -> bool {
     node.visited().all(below)
 }
 
-/// The averages are what the tree's own values come to. Where lines come together some of those are older.
+/// The averages agree with the tree's own values. With transpositions they agree less, because some of the tree's
+/// values are then older.
 #[test]
 fn averages_have_the_weights_of_the_tree() {
     let mut trees = 0;
@@ -333,7 +335,7 @@ fn averages_have_the_weights_of_the_tree() {
     assert!((100..240).contains(&trees), "{trees}");
 }
 
-/// Good moves count more, and others less by as much: nothing comes of that by rounding.
+/// If good moves count more, the others count less by as much, and rounding must not change the sum.
 #[test]
 fn where_nothing_is_pruned_each_visit_counts_one() {
     for seed in 0..20 {
@@ -347,8 +349,8 @@ fn where_nothing_is_pruned_each_visit_counts_one() {
     }
 }
 
-/// Of moves that are mirror images the one that KataGo searches, also where the network sees how the position came
-/// about.
+/// Of moves that are mirror images the one is searched that KataGo searches, even if the network sees the moves of the
+/// game.
 #[test]
 fn one_image_stands_for_the_others() {
     let by_black = (json!([]), ["C3", "D3", "D4", "E3", "E4", "E5", "pass"].as_slice());
@@ -366,7 +368,7 @@ fn one_image_stands_for_the_others() {
     }
 }
 
-/// Be it that both sides of the ko are alike, and that it lies between them.
+/// The stones are symmetric, and the ko is on the axis.
 #[test]
 fn where_ko_forbids_a_point_no_move_stands_for_another() {
     let stones = json!([["B", "B3"], ["B", "D3"], ["B", "C4"], ["W", "B2"], ["W", "D2"], ["W", "C1"], ["W", "C3"]]);
@@ -406,7 +408,7 @@ fn a_search_goes_on_where_its_memory_is_full() {
             let (means, _) = search.ownership(root, at);
             let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
             let utility = own * search.utility();
-            // Of what was folded the notes know the first visit alone, the tree the mean.
+            // For folded nodes the notes have only the first visit, and the tree has the mean.
             assert!((averages.utility - utility).abs() < 0.02, "{rules}: {} {utility}", averages.utility);
             assert_eq!(search.visits(), 20_000);
             assert!((10_000.0..20_001.0).contains(&averages.weight), "{}", averages.weight);
@@ -415,8 +417,8 @@ fn a_search_goes_on_where_its_memory_is_full() {
     }
 }
 
-/// Flatter priors that sum to more than 1 open more moves of the root; they do not make those without visits look
-/// worse.
+/// Flatter priors, which sum to more than 1, lead to more moves of the root being visited; they do not lower the value
+/// of moves without visits.
 #[test]
 fn wide_root_noise_widens_the_root() {
     let visited = |noise: f64| {
@@ -429,7 +431,7 @@ fn wide_root_noise_widens_the_root() {
     assert!(found.is_sorted() && found[3] > found[0] + 20, "{found:?}");
 }
 
-/// Of the root's moves ownership is there also where there is no room to note it of others.
+/// The ownership of the root's moves is noted even if there is no room for that of other positions.
 #[test]
 fn ownership_of_moves_is_always_there() {
     let query = json!({ "boardXSize": 5, "boardYSize": 5, "rules": "chinese", "moves": [], "includeMovesOwnership": true,
@@ -437,7 +439,7 @@ fn ownership_of_moves_is_always_there() {
     let query = Arc::new(Defaults::default().read("", query.as_object().unwrap()).query.expect("a query").query);
     let game: Arc<Game> = Arc::new(query.setup.game(0));
     let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
-    // Half of it is taken before all of them are visited.
+    // Half of this memory is taken before all moves of the root are visited.
     let plan = query.plan(1, 12 << 10);
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
     while matches!(search.step(1).expect("a step"), Step::Progress(_)) {}
@@ -459,8 +461,8 @@ fn where_nothing_is_worth_anything_the_network_leads() {
     });
 }
 
-/// Searches a game to whose last move, a pass, another pass is the only answer that may be searched, and to that a
-/// third one. None where the game has a pass before.
+/// Searches a random game to which a pass is added, where a second pass is the only move that may be searched, and a
+/// third pass the only one after that. `None` if the game ended with a pass already.
 fn passing<T>(seed: u64, fields: &Value, visits: u64, look: impl FnOnce(&Search<'_>) -> T) -> Option<T> {
     let mut query = some_game(seed, "tromp-taylor");
     query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -475,7 +477,7 @@ fn passing<T>(seed: u64, fields: &Value, visits: u64, look: impl FnOnce(&Search<
     Some(search(&query, 1, visits, look))
 }
 
-/// The only move that was searched, its place, and its note.
+/// The only move that was searched, and the index and the note of the position after it.
 fn only<'s, 'm>(
     search: &'s Search<'m>,
     node: NodeView<'s, Tree<'m>>,
@@ -486,8 +488,7 @@ fn only<'s, 'm>(
     (edge, next, note)
 }
 
-/// A pass behind a pass ends the game under rules that count areas: what is then known of the move is what the rules
-/// say.
+/// A second pass ends the game under rules that count areas, and its note has the score by the rules.
 #[test]
 fn games_that_end_have_the_score_of_the_rules() {
     for (rules, komi, draw_wins, [more, stdev]) in [
@@ -516,8 +517,8 @@ fn games_that_end_have_the_score_of_the_rules() {
     }
 }
 
-/// Where dead stones may be left on the board, and by `conservativePass` at the root, a second pass ends nothing: the
-/// network says what comes of it, and a third one ends the game.
+/// If dead stones may be left on the board, or at the root under `conservativePass`, a second pass is evaluated by the
+/// network, and a third one ends the game.
 #[test]
 fn a_second_pass_may_leave_a_game_open() {
     for (rules, conservative) in [("chinese", false), ("aga", false), ("tromp-taylor", true)] {
@@ -526,7 +527,7 @@ fn a_second_pass_may_leave_a_game_open() {
             let (second, at, note) = only(search, search.tree().expect("a root"), 0);
             assert!(note.outlook.stdev > 0.0 && second.completed() == 5, "{rules}");
             let (third, _, note) = only(search, second.child().expect("a node"), at);
-            // Half a point, where there may be a draw.
+            // The deviation is half a point if a draw is possible.
             let stdev = if search.root().rules().may_draw() { 0.5 } else { 0.0 };
             assert_eq!((note.outlook.stdev, third.completed(), note.lead), (stdev, 4, note.outlook.score), "{rules}");
         };

@@ -1,9 +1,9 @@
-//! Trees that go on from move to move.
+//! Tests of trees that are kept from move to move.
 
 use super::*;
 use crate::go::{Limits, memory};
 
-/// A query whose network sees the game, with these settings.
+/// The query with these settings, and with those under which the network sees the moves of the game.
 fn playing(query: &Value, settings: Value) -> Value {
     let mut query = query.clone();
     let mut all = json!({ "ignorePreRootHistory": false, "wideRootNoise": 0.0 });
@@ -12,7 +12,7 @@ fn playing(query: &Value, settings: Value) -> Value {
     query
 }
 
-/// The game after more moves, and the same with the query.
+/// The query after more moves.
 fn after(query: &Value, moves: &[(Color, &str)]) -> Value {
     let mut query = query.clone();
     let list = query["moves"].as_array_mut().unwrap();
@@ -20,7 +20,8 @@ fn after(query: &Value, moves: &[(Color, &str)]) -> Value {
     query
 }
 
-/// The likeliest line of a search, as far as it has so many visits, with whose moves they are.
+/// The most visited line of a search, at most `plies` long and as far as its moves have `least` visits, with the side
+/// that plays each move.
 fn line(search: &Search<'_>, plies: usize, least: u32) -> Vec<(Color, String)> {
     let (mut node, mut side) = (search.tree().expect("a root"), search.root().side_to_move());
     let mut line = Vec::new();
@@ -40,22 +41,22 @@ fn borrowed(line: &[(Color, String)]) -> Vec<(Color, &str)> {
     line.iter().map(|(color, text)| (*color, text.as_str())).collect()
 }
 
-/// Utilities that a root passes on, and that its averages come to, seen by who is to move.
+/// The utility that the root passes on, and the one of its averages, from the view of the side to move.
 fn utilities(search: &Search<'_>) -> [f64; 2] {
     let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
     let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
     [search.utility(), own * search.averages(&root, at, &mut HashMap::new()).utility]
 }
 
-/// Moves of the root with their priors, the likeliest first.
+/// The priors of the root's moves, the largest first.
 fn priors(search: &Search<'_>) -> Vec<f32> {
     let mut priors: Vec<f32> = search.tree().expect("a root").edges().map(|edge| edge.p).collect();
     priors.sort_by(|a, b| b.total_cmp(a));
     priors
 }
 
-/// After some moves the tree below them is that of a search of the new position: its root has that one's policy and
-/// value, and every value in it is reckoned as there.
+/// After some moves, the kept tree is like one of a new search of the position: its root has the same policy and value,
+/// and the values below agree with it.
 #[test]
 fn a_tree_goes_on_as_if_it_had_begun_here() {
     let mut kept = 0;
@@ -84,7 +85,7 @@ fn a_tree_goes_on_as_if_it_had_begun_here() {
         super::search(&played, 1, 1, |fresh| {
             let (known, expected) = (priors(&search), priors(fresh));
             assert_eq!(known.len(), expected.len(), "{seed} {rules}");
-            // A move that was visited more often has no other prior.
+            // The visits of a move have not changed its prior.
             assert!(known.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-4), "{seed} {rules}");
             let own = |search: &Search<'_>| search.notes().root().expect("its note").1.utility;
             assert_eq!(own(&search), own(fresh), "{seed} {rules}");
@@ -99,7 +100,7 @@ fn a_tree_goes_on_as_if_it_had_begun_here() {
     assert!(kept > 30, "{kept}");
 }
 
-/// What can't be kept is forgotten.
+/// A tree that can't be used for the new position or plan is dropped.
 #[test]
 fn another_game_begins_anew() {
     let begun = json!({ "moves": [["B", "C3"], ["W", "C4"]], "includeOwnership": true });
@@ -112,7 +113,7 @@ fn another_game_begins_anew() {
     rules["rules"] = json!("tromp-taylor");
     let mut restricted = query.clone();
     restricted["avoidMoves"] = json!([{ "player": "B", "moves": ["D4"], "untilDepth": 1 }]);
-    // Its image, B4, is not searched.
+    // The mirror image of this move, B4, is not searched.
     let d4 = [(Color::Black, "D4")];
     let without_ownership = json!({ "moves": query["moves"], "includeOwnership": false });
     for (what, first, then, is_kept) in [
@@ -153,7 +154,7 @@ fn another_game_begins_anew() {
     }
 }
 
-/// A whole game in one memory, both sides by one search: there is room for it, whatever was folded.
+/// One search plays both sides of a whole game in the same memory, and its room suffices because nodes are folded.
 #[test]
 fn a_tree_goes_on_through_a_game() {
     let memory = memory(1 << 20, u64::MAX).expect("memory");
@@ -176,11 +177,12 @@ fn a_tree_goes_on_through_a_game() {
     assert!(moves > 10 && reused > 50 * moves, "{moves} {reused}");
 }
 
-/// What positions have told of their patterns stays behind, as far as is asked for, when the game goes on without them.
+/// If the game goes on without some positions, what they have told of their patterns is taken back in part
+/// (`subtreeValueBiasFreeProp`).
 #[test]
 fn what_was_found_out_elsewhere_is_forgotten_in_part() {
     let after_a_move = |free: f64| {
-        // After different moves at one end of the board the same happens at the other.
+        // The same pattern occurs at one end of the board after different moves at the other end.
         let begun = json!({ "boardXSize": 8, "boardYSize": 3, "moves": [["B", "D2"]] });
         let query = playing(&begun, json!({ "subtreeValueBiasFreeProp": free }));
         let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, true).expect("memory"));

@@ -1,37 +1,37 @@
-//! What is left of the last search when the next one begins: its tree and its memory.
+//! Keeps the last search, with its tree and its memory, so that the next one can continue it.
 
 use std::sync::Arc;
 
 use crate::engine::Memory;
 use crate::go::{Evaluator, Game, Plan, Search};
 
-/// The place of a search that goes on from move to move.
-pub struct Seat<'m> {
+/// Holds a search that is continued from move to move.
+pub struct SearchSlot<'m> {
     memory: &'m Memory,
     search: Option<Search<'m>>,
 }
 
-impl<'m> Seat<'m> {
-    /// An empty one.
+impl<'m> SearchSlot<'m> {
+    /// A place for searches in this memory, without a search at first.
     pub fn new(memory: &'m Memory) -> Self {
         Self { memory, search: None }
     }
 
-    /// Nothing is left.
+    /// Drops the last search.
     pub fn forget(&mut self) {
         self.search = None;
     }
 
-    /// Whether what is left knows who will own which point, and goes on with it.
+    /// Whether the last search keeps the ownership of the points.
     pub fn keeps_ownership(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.plan().keeps_ownership)
     }
 
-    /// Does something with a search of this position, which begins with what is left of the last one. What fails, or
-    /// panics, leaves nothing.
+    /// Calls `with` with a search of this position, which continues the last search as far as its tree can be used. If
+    /// that fails or panics, no search is kept.
     ///
     /// # Errors
-    /// As [`Search::new`], and those of `with`.
+    /// The errors of [`Search::new`] and of `with`.
     pub fn search<T>(
         &mut self,
         evaluator: &Arc<Evaluator>,
