@@ -71,7 +71,7 @@ impl Right for Linear {
 #[cfg(test)]
 mod tests {
     use super::super::kernel::Isa;
-    use super::super::product::{self, Block, DensePanels, Floats};
+    use super::super::product::{self, Block, DenseInput, DensePanels, Entry, Floats};
     use super::super::{error, pack};
     use super::*;
     use quickcheck::{Arbitrary, Gen, quickcheck};
@@ -118,25 +118,47 @@ mod tests {
         assert!(Linear::fit(&floats).is_none());
     }
 
+    fn same(a: &[f32], b: &[f32]) -> bool {
+        a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()))
+    }
+
     quickcheck! {
-        /// In every form, for any sizes: as the product of floats, and to the bit the same for a row alone.
+        /// In every form, for any sizes: as the product of floats, and to the bit the same for a row alone and for its
+        /// numbers that are not zero.
         fn products_are_those_of_floats(inputs: u8, neurons: u8, positions: u8, ends: u8, seed: u64) -> bool {
             let g = &mut Gen::from_size_and_seed(100, seed);
             let (inputs, neurons, positions) = (1 + inputs as usize % 70, 1 + neurons as usize % 100, 1 + positions as usize % 13);
             let (weights, _) = array(g, inputs * neurons, ENDS[ends as usize % ENDS.len()]);
-            let mut numbers = |n: usize| -> Vec<f32> { (0..n).map(|_| i8::arbitrary(g).into()).collect() };
-            let (input, bias) = (numbers(positions * inputs), pack::by_panels(&numbers(neurons)));
+            let mut numbers = |n: usize, least: i8| -> Vec<f32> {
+                let mut number = || i8::arbitrary(g);
+                (0..n).map(|_| number()).map(|x| if x < least { 0.0 } else { x.into() }).collect()
+            };
+            let least = if seed % 2 == 0 { i8::MIN } else { 100 };
+            let (input, bias) = (numbers(positions * inputs, least), pack::by_panels(&numbers(neurons, i8::MIN)));
             let bias: Vec<Block> = bias.into_iter().map(Block).collect();
             let of = Linear::fit(&weights).expect("an array of 16 bits");
             let (floats, shorts) = (pack::dense(&weights, neurons), pack::linear(&weights, neurons, of));
+            let last = &input[(positions - 1) * inputs..];
+            let mut room = vec![Entry::default(); inputs];
+            let entries = DenseInput::Sparse(product::sparse(last, &mut room));
             Isa::found().all(|isa| {
-                let (mut expected, mut got) = (vec![0.0; positions * neurons], vec![0.0; positions * neurons]);
-                product::dense(isa, DensePanels { weights: &floats, of: Floats, bias: &bias, input: &input }, &mut expected);
-                product::dense_linear(isa, DensePanels { weights: &shorts, of, bias: &bias, input: &input }, &mut got);
-                let mut alone = vec![0.0; neurons];
-                let last = &input[(positions - 1) * inputs..];
-                product::dense_linear(isa, DensePanels { weights: &shorts, of, bias: &bias, input: last }, &mut alone);
-                error(&expected, &got) < 1e-5 && got.ends_with(&alone)
+                let in_floats = |input, rows: usize| {
+                    let mut made = vec![0.0; rows * neurons];
+                    product::dense(isa, DensePanels { weights: &floats, of: Floats, bias: &bias, input }, &mut made);
+                    made
+                };
+                let in_shorts = |input, rows: usize| {
+                    let mut made = vec![0.0; rows * neurons];
+                    product::dense_linear(isa, DensePanels { weights: &shorts, of, bias: &bias, input }, &mut made);
+                    made
+                };
+                let all = DenseInput::Rows(&input);
+                let (expected, got) = (in_floats(all, positions), in_shorts(all, positions));
+                let ends_with = |all: &[f32], last: Vec<f32>| same(&all[(positions - 1) * neurons..], &last);
+                error(&expected, &got) < 1e-5
+                    && ends_with(&got, in_shorts(DenseInput::Rows(last), 1))
+                    && ends_with(&got, in_shorts(entries, 1))
+                    && ends_with(&expected, in_floats(entries, 1))
             })
         }
     }

@@ -41,6 +41,8 @@ pub(super) struct Needs {
     pub right: usize,
     /// Operands of a dense layer's input in tiles.
     pub left: usize,
+    /// Inputs of a dense layer that are mostly zeros, see [`Dense::sparse`].
+    pub entries: usize,
     /// Parts of a dense layer's input, see [`Dense::parts`].
     pub parts: usize,
     /// Numbers for other intermediate results of a step.
@@ -78,6 +80,7 @@ impl Needs {
             fours: self.fours.max(other.fours),
             right: self.right.max(other.right),
             left: self.left.max(other.left),
+            entries: self.entries.max(other.entries),
             parts: self.parts.max(other.parts),
             scratch: self.scratch.most(other.scratch),
             room: self.room.most(other.room),
@@ -113,7 +116,8 @@ impl Needs {
     }
 
     fn of_dense(dense: &Dense) -> Self {
-        let needs = Self { parts: dense.parts, ..Self::default() };
+        let entries = if dense.sparse { dense.part().0 } else { 0 };
+        let needs = Self { parts: dense.parts, entries, ..Self::default() };
         match &*dense.weights {
             DenseWeights::Fours(..) => Self { fours: dense.parts * dense.part().0.div_ceil(4), ..needs },
             DenseWeights::Tiles(weights) => Self {

@@ -141,6 +141,8 @@ pub(super) struct Dense {
     /// Number of equal parts of the input that are multiplied separately, each into a part of the output: 1 except for
     /// a smolgen.
     pub parts: usize,
+    /// Whether its input is expected to be mostly zeros: then only weights of other inputs are read.
+    pub sparse: bool,
     /// Layers with the same weights share them.
     pub weights: Arc<DenseWeights>,
     /// `[panels]`.
@@ -181,7 +183,14 @@ pub(super) struct Gather {
     pub input: Place,
     pub output: Place,
     pub indices: Vec<u32>,
-    pub residual: Option<(Place, Vec<u32>)>,
+    pub residual: Option<Added>,
+}
+
+/// What is added to a gather's numbers.
+pub(super) struct Added {
+    pub place: Place,
+    /// Where its elements are, unless they are side by side.
+    pub indices: Option<Vec<u32>>,
 }
 
 /// A scale and a shift for each element, in the layout of the value; 0 on borders.
@@ -342,8 +351,12 @@ impl Plan {
         let mut flat = places.clone();
         for (at, layer) in graph.layers().iter().enumerate() {
             // The network's input has planes of ones beside a count of moves up to a hundred: a scale that fits the
-            // count rounds the ones.
-            let reads_input = matches!(layer, Layer::Conv { input, .. } if *input == INPUT);
+            // count rounds the ones. And a dense layer of planes multiplies hardly any of them.
+            let reads_input = match layer {
+                Layer::Conv { input, .. } => *input == INPUT,
+                Layer::Dense { input, .. } => reads_planes(graph, *input),
+                _ => false,
+            };
             let ways = Ways { tiles: ways.tiles && !reads_input, ..ways };
             let form = Form { int8: graph.is_int8(at), ways };
             let place = places[at + 1];
@@ -598,6 +611,14 @@ fn conv_weights(
     }
 }
 
+/// Whether a value is the input planes or numbers of them. Planes of pieces, which a dense embedding reads, have at most
+/// 32 ones.
+fn reads_planes(graph: &Graph, value: ValueId) -> bool {
+    let made_by = value.0.checked_sub(1).map(|at| &graph.layers()[at]);
+    graph.input().squares > 1
+        && made_by.is_none_or(|layer| matches!(layer, Layer::Gather { input: INPUT, residual: None, .. }))
+}
+
 /// The weights of a layer whose input has `parts` parts, see [`Dense::parts`].
 fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) -> DenseWeights {
     if !form.int8 {
@@ -665,6 +686,7 @@ fn step(
             input: places[input.0],
             output,
             parts: 1,
+            sparse: reads_planes(graph, *input),
             weights: Arc::new(dense_weights((weights, bias), 1, form)),
             bias: pack::by_panels(bias).into_iter().map(Block).collect(),
             activation: *activation,
@@ -673,6 +695,7 @@ fn step(
             input: places[input.0],
             output,
             parts: *heads,
+            sparse: false,
             weights: packed.of(weights, output.shape.squares, *heads, form),
             bias: vec![Block::ZERO; output.shape.squares.div_ceil(COLUMNS)],
             activation: Activation::None,
@@ -682,7 +705,8 @@ fn step(
             let indices = indices.iter().map(|&i| input.index(i as usize) as u32).collect();
             let residual = residual.map(|r| {
                 let place = places[r.0];
-                (place, (0..place.shape.len()).map(|i| place.index(i) as u32).collect())
+                let indices = |_| (0..place.shape.len()).map(|i| place.index(i) as u32).collect();
+                Added { place, indices: place.board.map(indices) }
             });
             Step::Gather(Gather { input, output, indices, residual })
         }

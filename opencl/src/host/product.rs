@@ -14,7 +14,7 @@ mod pointwise;
 mod right;
 
 pub(super) use attention::{Attention, Scores, attention, attention_room, scores, scores_room};
-pub(super) use dense::{DensePanels, dense, dense_linear};
+pub(super) use dense::{DenseInput, DensePanels, Entry, dense, dense_linear, sparse};
 pub(super) use pointwise::{Inputs, Pointwise, pointwise};
 pub(super) use right::{Floats, Right, takes_boards};
 
@@ -91,10 +91,15 @@ struct Sums<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usi
 }
 
 impl<M: Arith, const ROWS: usize, const BLOCKS: usize, const VECTORS: usize> Sums<M, ROWS, BLOCKS, VECTORS> {
+    #[inline(always)]
+    fn zeros(first: usize) -> Self {
+        Self { held: [[[M::splat(0.0); VECTORS]; BLOCKS]; ROWS], first }
+    }
+
     /// `Σ left[k][r] · right[k]` for each row `r`.
     #[inline(always)]
     fn of<L: Left<ROWS>, R: Right>(left: &L, right: [&[R::Row]; BLOCKS], of: R, first: usize) -> Self {
-        let mut sums = Self { held: [[[M::splat(0.0); VECTORS]; BLOCKS]; ROWS], first };
+        let mut sums = Self::zeros(first);
         let len = right[0].len();
         let mut step = 0;
         while len - step >= LANES {

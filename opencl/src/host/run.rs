@@ -6,10 +6,10 @@ use super::fours::{self, Four, RowEnds};
 use super::kernel::{self, ConvPanel, Finish, Isa, TILE};
 use super::needs::Needs;
 use super::plan::{
-    Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm, Multiply,
-    Place, Plan, Pool, RmsNorm, Rotate, Scores, Step, TileWeights, at_once,
+    Added, Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm,
+    Multiply, Place, Plan, Pool, RmsNorm, Rotate, Scores, Step, TileWeights, at_once,
 };
-use super::product::{self, Block, COLUMNS, DensePanels, Floats, Inputs, Pointwise, Right};
+use super::product::{self, Block, COLUMNS, DenseInput, DensePanels, Entry, Floats, Inputs, Pointwise, Right};
 use super::team::{Team, each};
 use super::tiles::{self, Layout, Operand, Scale};
 use super::winograd::{self, End, PANEL, POINTS, Rows};
@@ -23,6 +23,9 @@ const WORTH_SHARING: usize = 1 << 16;
 
 /// The same for an affine layer, by the number of its elements.
 const WORTH_SHARING_ELEMENTS: usize = 1 << 13;
+
+/// A row with at most one number in so many that is not zero is multiplied without its zeros.
+const MOSTLY_ZEROS: usize = 4;
 
 /// Into how many parts the channels of a 1×1 convolution or a dense layer are divided, for each thread of a team: more
 /// than one, so that none waits long for a slower one.
@@ -151,6 +154,8 @@ pub(super) struct Workspace {
     scales: Vec<Scale>,
     left: Vec<Operand>,
     units: Vec<[f32; tiles::ROWS]>,
+    /// A dense layer's inputs that are not zero, for one position.
+    entries: Vec<Entry>,
     /// Other working memory of a step, see [`Needs::scratch`] and [`Needs::room`].
     scratch: Vec<f32>,
     room: Vec<Block>,
@@ -167,6 +172,7 @@ impl Workspace {
             + size_of::<Operand>() * (needs.right + needs.left)
             + size_of::<Scale>() * Self::scales(needs)
             + size_of::<[f32; tiles::ROWS]>() * Self::units(needs)
+            + size_of::<Entry>() * needs.entries
             + size_of::<Block>() * (needs.room.of(shared) + needs.products.of(shared))
     }
 
@@ -193,6 +199,7 @@ impl Workspace {
             scales: vec![Scale::ZERO; Self::scales(needs)],
             left: vec![Operand::ZERO; needs.left],
             units: vec![[0.0; tiles::ROWS]; Self::units(needs)],
+            entries: vec![Entry::default(); needs.entries],
             scratch: vec![0.0; needs.scratch.of(shared)],
             room: vec![Block::ZERO; needs.room.of(shared)],
         }
@@ -701,7 +708,7 @@ impl Workspace {
 
     /// In single precision, with `make` for some panels and rows; the weights may be stored in fewer bits.
     fn dense_in_single<R: Right + Sync>(
-        &self,
+        &mut self,
         (dense, weights, of): (&Dense, &[R::Row], R),
         positions: usize,
         team: Option<&Team>,
@@ -712,25 +719,40 @@ impl Workspace {
         let rows = positions * dense.parts;
         let used = &self.slots[dense.input.slot][..rows * inputs];
         let written = &mut output[..rows * outputs];
-        let all = |input: &[f32], output: &mut [f32]| {
+        let each_row = used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs));
+        let all = |input: DenseInput<'_>, output: &mut [f32]| {
             make(DensePanels { weights, of, bias: &dense.bias, input }, output);
         };
-        match team {
-            Some(team) if weights.len() * COLUMNS >= WORTH_SHARING && dense.parts == 1 => {
+        // The neurons of one row; `products` says how many products they are.
+        let of_row = |input: DenseInput<'_>, products: usize, output: &mut [f32]| match team {
+            Some(team) if products >= WORTH_SHARING => {
                 let panels = dense.bias.len().div_ceil(PARTS * team.members());
-                for (input, output) in used.chunks_exact(inputs).zip(written.chunks_exact_mut(outputs)) {
-                    let parts = weights.chunks(panels * inputs).zip(dense.bias.chunks(panels));
-                    team.each(parts.zip(output.chunks_mut(panels * COLUMNS)), |((weights, bias), output)| {
-                        make(DensePanels { weights, of, bias, input }, output);
-                    });
+                let parts = weights.chunks(panels * inputs).zip(dense.bias.chunks(panels));
+                team.each(parts.zip(output.chunks_mut(panels * COLUMNS)), |((weights, bias), output)| {
+                    make(DensePanels { weights, of, bias, input }, output);
+                });
+            }
+            _ => all(input, output),
+        };
+        let products = weights.len() * COLUMNS;
+        match team {
+            _ if dense.sparse => each_row.for_each(|(row, output)| {
+                let entries = product::sparse(row, &mut self.entries);
+                if MOSTLY_ZEROS * entries.len() <= inputs {
+                    of_row(DenseInput::Sparse(entries), products / inputs * entries.len(), output);
+                } else {
+                    of_row(DenseInput::Rows(row), products, output);
                 }
+            }),
+            Some(_) if products >= WORTH_SHARING && dense.parts == 1 => {
+                each_row.for_each(|(row, output)| of_row(DenseInput::Rows(row), products, output));
             }
             Some(team) if dense.parts > 1 => {
                 let count = rows_of_member(rows, team);
                 let blocks = used.chunks(count * inputs).zip(written.chunks_mut(count * outputs));
-                team.each(blocks, |(input, output)| all(input, output));
+                team.each(blocks, |(input, output)| all(DenseInput::Rows(input), output));
             }
-            _ => all(used, written),
+            _ => all(DenseInput::Rows(used), written),
         }
     }
 
@@ -738,9 +760,12 @@ impl Workspace {
         for (position, output) in output.chunks_exact_mut(gather.output.len()).enumerate().take(positions) {
             let input = self.value(gather.input, position);
             output.iter_mut().zip(&gather.indices).for_each(|(y, &i)| *y = input[i as usize]);
-            if let Some((place, indices)) = &gather.residual {
-                let residual = self.value(*place, position);
-                output.iter_mut().zip(indices).for_each(|(y, &i)| *y += residual[i as usize]);
+            if let Some(Added { place, indices }) = &gather.residual {
+                let added = self.value(*place, position);
+                match indices {
+                    None => output.iter_mut().zip(added).for_each(|(y, added)| *y += added),
+                    Some(indices) => output.iter_mut().zip(indices).for_each(|(y, &i)| *y += added[i as usize]),
+                }
             }
         }
     }

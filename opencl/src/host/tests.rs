@@ -1033,6 +1033,29 @@ fn dense_layers_in_tiles_agree_with_plain() {
     }
 }
 
+/// A dense embedding, whose inputs are planes of pieces: with some pieces, with none, and with numbers all over the
+/// board; in floats and in 16 bits, and with so many neurons that a team shares a position.
+#[test]
+fn dense_layers_of_planes_agree_with_plain() {
+    let g = &mut Gen::new(100);
+    for channels in [100, 6000] {
+        let mut graph = Graph::new(Shape { channels: 3, squares: 64 });
+        let indices: Vec<u32> = (0..128).map(|at| at % 64 * 2 + at / 64).collect();
+        let inputs = indices.len();
+        let pieces = graph.push(Layer::Gather { input: INPUT, indices, squares: 1, residual: None });
+        let weights = linear16(g, channels * inputs, inputs);
+        let (input, bias) = (pieces.expect("it fits"), numbers(g, channels, 4));
+        let layer = Layer::Dense { input, channels, weights, bias, activation: Activation::Mish };
+        let embedded = graph.push(layer).expect("it fits");
+        graph.output(Role::Policy, embedded).expect("any length");
+        assert_eq!(in_16_bits(&graph), usize::from(channels == 6000));
+        let one_in = [20, 1, 8, 4, 1000, 3, 64, 5, 2];
+        let one_in = one_in.into_iter().flat_map(|one_in| vec![one_in; graph.input().len()]);
+        let input: Vec<f32> = one_in.map(|one_in| if below(g, one_in) == 0 { number(g) } else { 0.0 }).collect();
+        agrees(forms(&graph), &graph, &input, &format!("{inputs} inputs of planes to {channels}"));
+    }
+}
+
 /// Weights as a file in LINEAR16 gives them: the first two are the ends of the range.
 fn linear16(g: &mut Gen, n: usize, fan_in: usize) -> Vec<f32> {
     let most = (3.0 / fan_in as f32).sqrt();
