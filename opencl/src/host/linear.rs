@@ -133,7 +133,7 @@ mod tests {
                 let mut number = || i8::arbitrary(g);
                 (0..n).map(|_| number()).map(|x| if x < least { 0.0 } else { x.into() }).collect()
             };
-            let least = if seed % 2 == 0 { i8::MIN } else { 100 };
+            let least = if seed.is_multiple_of(2) { i8::MIN } else { 100 };
             let (input, bias) = (numbers(positions * inputs, least), pack::by_panels(&numbers(neurons, i8::MIN)));
             let bias: Vec<Block> = bias.into_iter().map(Block).collect();
             let of = Linear::fit(&weights).expect("an array of 16 bits");
