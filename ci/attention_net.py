@@ -3,7 +3,7 @@
 
     ci/attention_net.py FILE.pb.gz
 
-It has an embedding with a position map, encoders with smolgen, an attention policy, WDL and moves left. The published
+It has an embedding with a position map, or with a dense layer (--dense), encoders with smolgen, an attention policy, WDL and moves left. The published
 networks of this architecture have the default sizes or larger ones; for measurements of speed only the shapes matter.
 """
 
@@ -18,9 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fixtures" / "train"))
 from wire import message, number
 
-SQUARES, PLANES, MOVES_PLANES = 64, 112, 64
+SQUARES, PLANES, PIECES, MOVES_PLANES = 64, 112, 12, 64
 LINEAR16, INPUT_CLASSICAL, OUTPUT_WDL, ATTENTION_BODY, POLICY_ATTENTION, VALUE_WDL, MOVES_LEFT_V1 = 1, 1, 2, 6, 3, 2, 1
-MISH, SWISH, RELU2, PE_MAP = 1, 7, 8, 1
+MISH, SWISH, RELU2, PE_MAP, PE_DENSE = 1, 7, 8, 1, 2
 
 
 class Weights:
@@ -53,7 +53,7 @@ class Weights:
             self.norm(8, a.heads * generated),
         ]
         attention = [self.dense(field, a.embedding, a.embedding) for field in (1, 3, 5, 7)] + [message(9, *smolgen)]
-        feed_forward = [self.dense(1, a.hidden, a.embedding), self.dense(3, a.embedding, a.hidden)]
+        feed_forward = self.feed_forward(a)
         return [
             message(1, *attention),
             self.norm(2, a.embedding),
@@ -61,11 +61,26 @@ class Weights:
             self.norm(5, a.embedding),
         ]
 
+    def feed_forward(self, a):
+        return [self.dense(1, a.hidden, a.embedding), self.dense(3, a.embedding, a.hidden)]
+
+    def input(self, a):
+        """What a square is embedded from: its planes, and a map of moves or its part of a dense layer of all pieces."""
+        if not a.dense:
+            return [self.dense(25, a.embedding, PLANES + MOVES_PLANES)]
+        return [
+            self.dense(25, a.embedding, PLANES + a.dense),
+            self.dense(37, SQUARES * a.dense, SQUARES * PIECES),
+            self.norm(39, a.embedding),
+            message(41, *self.feed_forward(a)),
+            self.norm(42, a.embedding),
+        ]
+
 
 def network(a):
     weights = Weights(a.seed)
     body = [
-        weights.dense(25, a.embedding, PLANES + MOVES_PLANES),
+        *weights.input(a),
         *[message(27, *weights.encoder(a)) for _ in range(a.layers)],
         number(28, a.heads),
         weights.layer(33, SQUARES * a.embedding, 3),
@@ -84,7 +99,8 @@ def network(a):
         weights.dense(13, 128, 8 * SQUARES),
         weights.dense(15, 1, 128),
     ]
-    kinds = [INPUT_CLASSICAL, OUTPUT_WDL, ATTENTION_BODY, POLICY_ATTENTION, VALUE_WDL, MOVES_LEFT_V1, MISH, SWISH, RELU2, PE_MAP]
+    kinds = [INPUT_CLASSICAL, OUTPUT_WDL, ATTENTION_BODY, POLICY_ATTENTION, VALUE_WDL, MOVES_LEFT_V1, MISH, SWISH, RELU2]
+    kinds.append(PE_DENSE if a.dense else PE_MAP)
     kinds = b"".join(number(field, kind) for field, kind in enumerate(kinds, 1))
     magic = struct.pack("<BI", 1 << 3 | 5, 0x1C0)
     return magic + message(3, number(2, 30)) + message(4, number(1, LINEAR16), message(2, kinds)) + message(10, *body)
@@ -97,6 +113,7 @@ def main():
     parser.add_argument("--layers", type=int, default=10, help="encoders (10)")
     parser.add_argument("--hidden", type=int, default=256, help="channels inside a feed-forward layer (256)")
     parser.add_argument("--smolgen", type=int, default=256, help="channels inside a smolgen (256)")
+    parser.add_argument("--dense", type=int, default=0, help="channels that a dense embedding makes of a square (0: none)")
     parser.add_argument("--seed", type=int, default=1, help="where the weights come from (1)")
     parser.add_argument("file", help="where to write it")
     arguments = parser.parse_args()
