@@ -25,6 +25,7 @@ mod needs;
 mod pack;
 pub mod plain;
 mod plan;
+mod planes;
 mod product;
 mod run;
 mod sharing;

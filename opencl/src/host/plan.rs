@@ -7,6 +7,7 @@ use super::kernel::TILE;
 use super::linear::{Linear, Shorts};
 use super::needs::Needs;
 use super::pack;
+use super::planes;
 use super::product::{Block, CHESS, COLUMNS, attention_room};
 use super::tiles::{self, Layout, Operand, Steps};
 use super::winograd::{self, PANEL, POINTS};
@@ -103,6 +104,8 @@ pub(super) enum ConvWeights {
     Direct(Vec<f32>),
     /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
     Winograd(Vec<Block>, Vec<[f32; PANEL]>),
+    /// Of the input's planes, on a chessboard: see [`super::planes`].
+    Planes(planes::Weights),
     /// In tiles, on a chessboard: see [`super::tiles`].
     Tiles(TileWeights),
     /// In eight bits: see [`super::fours::ConvPanels`].
@@ -352,13 +355,9 @@ impl Plan {
         for (at, layer) in graph.layers().iter().enumerate() {
             // The network's input has planes of ones beside a count of moves up to a hundred: a scale that fits the
             // count rounds the ones. And a dense layer of planes multiplies hardly any of them.
-            let reads_input = match layer {
-                Layer::Conv { input, .. } => *input == INPUT,
-                Layer::Dense { input, .. } => reads_planes(graph, *input),
-                _ => false,
-            };
-            let ways = Ways { tiles: ways.tiles && !reads_input, ..ways };
-            let form = Form { int8: graph.is_int8(at), ways };
+            let planes = reads_planes(graph, layer);
+            let ways = Ways { tiles: ways.tiles && !planes, ..ways };
+            let form = Form { int8: graph.is_int8(at), planes, ways };
             let place = places[at + 1];
             for value in reads_flat(layer) {
                 let input = flat[value.0];
@@ -557,6 +556,8 @@ pub(super) struct Ways {
 #[derive(Clone, Copy)]
 struct Form {
     int8: bool,
+    /// Whether the layer reads the input's planes, see [`reads_planes`].
+    planes: bool,
     ways: Ways,
 }
 
@@ -604,6 +605,8 @@ fn conv_weights(
         ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
+    } else if form.planes && input.board == Some(Board::CHESS) {
+        ConvWeights::Planes(planes::Weights::new(weights, bias))
     } else if form.ways.winograd && input.board.is_some_and(winograd::fits) && fewest >= WORTH_WINOGRAD {
         ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
     } else {
@@ -611,12 +614,17 @@ fn conv_weights(
     }
 }
 
-/// Whether a value is the input planes or numbers of them. Planes of pieces, which a dense embedding reads, have at most
-/// 32 ones.
-fn reads_planes(graph: &Graph, value: ValueId) -> bool {
-    let made_by = value.0.checked_sub(1).map(|at| &graph.layers()[at]);
+/// Whether a layer is a convolution of the input's planes, or a dense layer of numbers of them, such as a dense embedding
+/// of the pieces. Most of these numbers are zeros.
+fn reads_planes(graph: &Graph, layer: &Layer) -> bool {
+    let made_by = |value: ValueId| value.0.checked_sub(1).map(|at| &graph.layers()[at]);
+    let is_gathered = |layer: &Layer| matches!(layer, Layer::Gather { input: INPUT, residual: None, .. });
     graph.input().squares > 1
-        && made_by.is_none_or(|layer| matches!(layer, Layer::Gather { input: INPUT, residual: None, .. }))
+        && match layer {
+            Layer::Conv { input, .. } => *input == INPUT,
+            Layer::Dense { input, .. } => made_by(*input).is_none_or(is_gathered),
+            _ => false,
+        }
 }
 
 /// The weights of a layer whose input has `parts` parts, see [`Dense::parts`].
@@ -686,7 +694,7 @@ fn step(
             input: places[input.0],
             output,
             parts: 1,
-            sparse: reads_planes(graph, *input),
+            sparse: form.planes,
             weights: Arc::new(dense_weights((weights, bias), 1, form)),
             bias: pack::by_panels(bias).into_iter().map(Block).collect(),
             activation: *activation,

@@ -511,6 +511,42 @@ fn on_a_single_square_what_is_added_may_be_a_board_as_well() {
     agrees(forms(&graph).chain(in_tiles(&graph)), &graph, &input, "one square");
 }
 
+/// How many convolutions of a host's plan have such weights.
+fn convolutions(host: &Host, are_such: impl Fn(&plan::ConvWeights) -> bool) -> usize {
+    let is_such = |step: &&plan::Step| match step {
+        plan::Step::Conv(conv) => are_such(&conv.weights),
+        _ => false,
+    };
+    host.plan.steps.iter().filter(is_such).count()
+}
+
+/// Planes of pieces, of one number, of none, and of numbers all over the board; panels that are not full, a squeeze, a
+/// residual, and a second convolution of the same planes.
+#[test]
+fn convolutions_of_the_input_agree_with_plain() {
+    let g = &mut Gen::new(100);
+    for (planes, channels) in [(1, 1), (7, 24), (20, 16), (9, 70)] {
+        let mut graph = on_board(planes, (8, 8));
+        let (weights, bias) = (numbers(g, channels * planes * 9, planes), numbers(g, channels, 4));
+        let (residual, activation, se) = (None, Activation::Mish, Some(squeeze(g, channels)));
+        let conv = Layer::Conv { input: INPUT, channels, kernel: 3, weights, bias, se, residual, activation };
+        let first = graph.push(conv).expect("it fits");
+        let second = filter(g, &mut graph, (INPUT, Some(first)), (channels, 3), Activation::Relu);
+        graph.output(Role::Policy, second).expect("any length");
+        let is_of_planes = |weights: &_| matches!(weights, plan::ConvWeights::Planes(..));
+        assert!(forms(&graph).flatten().all(|host| convolutions(&host, is_of_planes) == 2));
+        let mut input = Vec::new();
+        for plane in 0..9 * planes {
+            let one_in = [1, 2, 6, 20, 64, 1000][below(g, 6)];
+            match plane % 5 {
+                0 => input.extend([number(g); 64]),
+                _ => input.extend((0..64).map(|_| if below(g, one_in) == 0 { number(g) } else { 0.0 })),
+            }
+        }
+        agrees(forms(&graph).chain(in_tiles(&graph)), &graph, &input, &format!("{planes} planes to {channels}"));
+    }
+}
+
 /// Tiles that are partly outside the board, narrow boards, more positions than are computed at once, panels and blocks
 /// that are not full.
 #[test]
@@ -519,19 +555,15 @@ fn winograd_agrees_with_plain_on_any_board() {
     let boards = [(4, 4), (5, 5), (7, 9), (8, 8), (13, 8), (8, 13), (13, 9), (9, 13), (5, 24), (19, 19)];
     for (board, channels) in boards.into_iter().zip([9, 50, 33, 40, 16, 24, 97, 48, 20, 35]) {
         let mut graph = on_board(channels, board);
-        let first = filter(g, &mut graph, (INPUT, None), (channels, 3), Activation::Mish);
+        // On a chessboard, convolutions of the input itself are not Winograd's.
+        let scaled = affine(g, &mut graph, INPUT, None, Activation::None);
+        let first = filter(g, &mut graph, (scaled, None), (channels, 3), Activation::Mish);
         let normed = affine(g, &mut graph, first, None, Activation::Relu);
         let second = filter(g, &mut graph, (normed, Some(first)), (channels, 3), Activation::None);
         let last = filter(g, &mut graph, (second, None), (13, 3), Activation::Tanh);
         graph.output(Role::Policy, last).expect("any length");
-        let count = |host: &Host| {
-            let winograd = |step: &&plan::Step| match step {
-                plan::Step::Conv(conv) => matches!(conv.weights, plan::ConvWeights::Winograd(..)),
-                _ => false,
-            };
-            host.plan.steps.iter().filter(winograd).count()
-        };
-        assert!(with_winograd(&graph).flatten().all(|host| count(&host) == 3), "{board:?}");
+        let is_winograd = |weights: &_| matches!(weights, plan::ConvWeights::Winograd(..));
+        assert!(with_winograd(&graph).flatten().all(|host| convolutions(&host, is_winograd) == 3), "{board:?}");
         let input = positions(g, &graph);
         agrees(with_winograd(&graph), &graph, &input, &format!("{channels} channels on {board:?}"));
     }
@@ -867,7 +899,7 @@ fn convolutions_of_the_input_are_not_computed_in_tiles() {
 fn what_is_not_worth_tiles_is_winograds() {
     let g = &mut Gen::new(100);
     let mut graph = Graph::new(Shape { channels: 24, squares: 64 });
-    let mut last = INPUT;
+    let mut last = affine(g, &mut graph, INPUT, None, Activation::None);
     for _ in 0..2 {
         let (weights, bias) = (numbers(g, 24 * 24 * 9, 24 * 9), numbers(g, 24, 4));
         let (residual, activation) = (Some(last), Activation::Relu);
