@@ -11,25 +11,25 @@ use super::request::{Object, Refusal};
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
 
-/// A network and its cache, of whatever game, as far as clients ask about it.
+/// The networks and their caches, of whatever game, as far as clients ask about them.
 pub trait About {
-    /// What it is.
-    fn model(&self) -> Value;
+    /// What they are, the one that searches first.
+    fn models(&self) -> Vec<Value>;
 
-    /// Forgets what it has evaluated.
+    /// Forgets what they have evaluated.
     fn clear_cache(&self);
 
-    /// What it did so far.
+    /// What they did so far, together.
     fn counts(&self) -> EvaluatorCounts;
 
-    /// What its cache did and holds.
+    /// What their caches did and hold, together.
     fn cache_counts(&self) -> CacheCounts;
 }
 
 impl About for Evaluator {
-    fn model(&self) -> Value {
+    fn models(&self) -> Vec<Value> {
         let settings = self.settings();
-        json!({
+        vec![json!({
             "internalName": self.describe(),
             "maxBatchSize": self.max_batch(),
             "name": settings.weights.to_string(),
@@ -38,7 +38,7 @@ impl About for Evaluator {
             "hasWdl": self.has_wdl(),
             "hasMovesLeft": self.has_moves_left(),
             "hasValueError": self.has_value_error(),
-        })
+        })]
     }
 
     fn clear_cache(&self) {
@@ -60,8 +60,8 @@ pub struct Actions<'a, Q> {
     pub queue: &'a Queue<Q>,
     /// The output for answers.
     pub output: &'a Output,
-    /// The network and its cache.
-    pub evaluator: &'a dyn About,
+    /// The networks and their caches.
+    pub networks: &'a dyn About,
     /// The sessions, whose trees live on, if there are any.
     pub sessions: Option<&'a Sessions>,
     /// Positions that are searched at the same time.
@@ -79,9 +79,9 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
     pub fn obey(&self, id: &str, action: &str, request: Object) {
         let refused = match action {
             "query_version" => self.echo(request, version()),
-            "query_models" => self.echo(request, json!({ "models": [self.evaluator.model()] })),
+            "query_models" => self.echo(request, json!({ "models": self.networks.models() })),
             "clear_cache" => {
-                self.evaluator.clear_cache();
+                self.networks.clear_cache();
                 self.echo(request, Value::Null)
             }
             "terminate" => self.terminate_one(request),
@@ -109,8 +109,8 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
     }
 
     fn stats(&self) -> Value {
-        let cache = self.evaluator.cache_counts();
-        let counts = self.evaluator.counts();
+        let cache = self.networks.cache_counts();
+        let counts = self.networks.counts();
         let (waiting, running) = self.queue.len();
         let rate = |n: u64| if counts.seconds > 0.0 { (n as f64 / counts.seconds).round() } else { 0.0 };
         json!({

@@ -5,6 +5,7 @@
 //! ([`utility`]).
 
 mod backup;
+mod beside;
 pub mod bias;
 mod boards;
 mod cache;
@@ -22,6 +23,7 @@ pub(crate) mod tests;
 mod uncertainty;
 pub mod utility;
 
+pub use beside::{beside, shares_of_cache};
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use run::{Limits, memory};

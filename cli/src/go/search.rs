@@ -53,6 +53,8 @@ pub struct Plan {
     pub advantage_of: Option<Color>,
     /// How far the policy of the root's position is the optimistic one (`rootPolicyOptimism`).
     pub root_optimism: f32,
+    /// The network for human play that is asked about the root beside the search, if the question has a profile.
+    pub human: Option<Arc<Evaluator>>,
     /// Which moves the network is to know.
     pub history: Seen,
     /// Whether the root's position is taken for one that goes on after a pass (`conservativePass`).
@@ -147,6 +149,8 @@ pub(super) struct About {
     pub(super) root: Arc<Game>,
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
+    /// What the network for human play says of the root's position, for the side to move.
+    pub(super) human: Option<Arc<Evaluation>>,
     pub(super) utility: Utility,
     /// The symmetries that leave the root's position unchanged.
     symmetries: Vec<Symmetry>,
@@ -157,15 +161,15 @@ pub(super) struct About {
 }
 
 impl About {
-    /// `raw` is what the network says of the root's position, and `expected` the score that is expected, for the side
-    /// to move.
-    fn new(root: Arc<Game>, plan: Plan, raw: Arc<Evaluation>, expected: f32) -> Self {
+    /// A plan for a root's position, of which the networks say this.
+    fn new(root: Arc<Game>, plan: Plan, word: Word) -> Self {
+        let Word { raw, expected, human, .. } = word;
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
         let symmetries = symmetries(&root, &plan);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        Self { root, plan, raw, utility, symmetries, costs, useless }
+        Self { root, plan, raw, human, utility, symmetries, costs, useless }
     }
 
     /// What a move of the root is worth to White besides the position after it, if that has this outlook.
@@ -221,11 +225,12 @@ impl<'m> Search<'m> {
     /// Like [`Evaluator::run`].
     pub fn new(evaluator: Arc<Evaluator>, memory: &'m Memory, root: Arc<Game>, plan: Plan) -> Result<Self, String> {
         let (mut batch, plan) = (Batch::default(), plan.seen_from(&root));
-        let (raw, expected, said) = raw(&evaluator, &mut batch, &root, &plan)?;
+        let mut word = Word::of(&evaluator, &mut batch, &root, &plan)?;
+        let said = std::mem::take(&mut word.said);
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
-            about: About::new(root, plan, raw, expected),
+            about: About::new(root, plan, word),
             notes: Notes::default(),
             batch,
             leave_at: None,
@@ -249,9 +254,9 @@ impl<'m> Search<'m> {
         if root.size() != self.about.root.size() {
             self.batch = Batch::default();
         }
-        let (raw, expected, said) = raw(&self.evaluator, &mut self.batch, &root, &plan)?;
-        self.said.extend(said);
-        let before = std::mem::replace(&mut self.about, About::new(root, plan, raw, expected));
+        let mut word = Word::of(&self.evaluator, &mut self.batch, &root, &plan)?;
+        self.said.append(&mut word.said);
+        let before = std::mem::replace(&mut self.about, About::new(root, plan, word));
         self.playouts = 0;
         self.set_params();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
@@ -265,8 +270,8 @@ impl<'m> Search<'m> {
         self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.about.plan.params });
     }
 
-    /// The moves of the root that may be searched.
-    pub(super) fn root_moves(&self) -> Vec<GoMove> {
+    /// The moves of the root that may be searched, in the order of its edges.
+    pub fn root_moves(&self) -> Vec<GoMove> {
         let (root, mut moves) = (&self.about.root, Vec::new());
         self.list_moves(root, 0, &root.ko_banned(), &mut moves);
         moves
@@ -296,6 +301,12 @@ impl<'m> Search<'m> {
     /// What the network says of the root's position.
     pub fn raw(&self) -> &Evaluation {
         &self.about.raw
+    }
+
+    /// What the network for human play beside the main one says of the root's position, if there is such a network and
+    /// a profile.
+    pub fn human(&self) -> Option<&Evaluation> {
+        self.about.human.as_deref()
     }
 
     /// The root's position.
@@ -743,9 +754,41 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     }
 }
 
-/// What the network says of the root's position, through as many symmetries as are asked for, and the score that it
+/// What the networks say of a root's position, for the side to move.
+struct Word {
+    /// The main network's word.
+    raw: Arc<Evaluation>,
+    /// The score that it expects.
+    expected: f32,
+    /// The word of the network for human play beside it.
+    human: Option<Arc<Evaluation>>,
+    /// Lines for a person.
+    said: Vec<String>,
+}
+
+impl Word {
+    /// Asks the networks of a plan; `evaluator` has the main one, and `batch` is its batch.
+    ///
+    /// # Errors
+    /// Like [`Evaluator::run`].
+    fn of(evaluator: &Evaluator, batch: &mut Batch, root: &Game, plan: &Plan) -> Result<Self, String> {
+        let (raw, expected, mut said) = raw_of(evaluator, batch, root, plan)?;
+        let human = match plan.human.as_ref().filter(|_| plan.question.profile.is_some()) {
+            Some(human) => {
+                // A batch keeps what runs its network: the other network needs a batch of its own.
+                let (word, _, more) = raw_of(human, &mut Batch::default(), root, plan)?;
+                said.extend(more);
+                Some(word)
+            }
+            None => None,
+        };
+        Ok(Self { raw, expected, human, said })
+    }
+}
+
+/// What a network says of the root's position, through as many symmetries as are asked for, and the score that it
 /// expects, as KataGo has it through the first one alone.
-fn raw(
+fn raw_of(
     evaluator: &Evaluator,
     batch: &mut Batch,
     root: &Game,

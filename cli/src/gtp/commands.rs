@@ -16,7 +16,7 @@ use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::{handicap, scoring, sgf, show};
 use crate::analysis::Object;
-use crate::analysis::go::{Params, Reporter, setup};
+use crate::analysis::go::{Imitation, Params, Reporter, setup};
 use crate::go::{Evaluation, Search};
 use crate::text::quoted;
 use crate::uci::console::aside;
@@ -641,7 +641,7 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Said {
         }
         settings.set(name, value).or_else(|| params.set(name, value)).unwrap_or(Ok(()))?;
     }
-    params.suit(player.evaluator().model().encodes_metadata())?;
+    Imitation::alone(player.evaluator().model().encodes_metadata()).suits(&params)?;
     (player.settings, player.params) = (settings, params);
     let names = |wanted| pairs.iter().any(|(name, _)| name == wanted);
     player.has_visits |= names("maxVisits");

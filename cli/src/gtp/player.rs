@@ -16,7 +16,7 @@ use super::scoring::Judged;
 use super::seat::Seat;
 use super::settings::{self, Settings};
 use super::{advantage, chance, handicap};
-use crate::analysis::go::{Params, Reporter, Wanted};
+use crate::analysis::go::{Imitation, Params, Reporter, Wanted};
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search};
 use crate::options::table;
@@ -116,7 +116,7 @@ impl Player {
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let params = alone.of(typed, meaning)?;
-        params.suit(model.encodes_metadata())?;
+        Imitation::alone(model.encodes_metadata()).suits(&params)?;
         let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         Ok(Self {
             evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), room.cache)),

@@ -5,13 +5,14 @@ use super::typed::Typed;
 
 /// Flags of what both games have: the program, its memory, devices, clock, and the rows of analysis. A search of Go has
 /// KataGo's parameters instead of the others (`docs/go.md`).
-const COUNT: [&str; 28] = [
+const COUNT: [&str; 29] = [
     "analysis-pv-len",
     "backend",
     "backend-opts",
     "cache-dir",
     "config",
     "hash",
+    "human-model",
     "line-mb",
     "logfile",
     "max-playouts",

@@ -88,6 +88,8 @@ pub struct Meaning {
     pub output: Output,
     /// What `oncilla analysis` is told.
     pub analysis: Analysis,
+    /// `--human-model`: a network for human play that stands beside the main one.
+    pub human_model: Option<Weights>,
     /// `LogFile`: a copy of the UCI traffic goes to the end of this file.
     pub log_file: Option<PathBuf>,
     /// `--preload`: the network is loaded at once, not at the first `isready` or `go`.
@@ -198,6 +200,7 @@ impl Draft {
             settings,
             output: Output::default(),
             analysis: Analysis::default(),
+            human_model: None,
             log_file: None,
             preload: false,
             show_hidden: false,

@@ -15,7 +15,7 @@ use crate::analysis::hash;
 use crate::analysis::request::Object;
 use crate::go::ending::{self, Searched};
 use crate::go::notes::{At, Averages, Note};
-use crate::go::{Game, Search};
+use crate::go::{Evaluation, Game, Search};
 use crate::options::Perspective;
 
 /// The longest line of play: the first move and as many more as a query may ask for.
@@ -90,8 +90,10 @@ impl<'r, 's> Reporter<'r, 's> {
         }
         answer.insert("moveInfos".into(), Json::Array(infos));
         if policy {
-            let numbers: Vec<Json> = self.search.raw().policy.iter().map(|&p| illegal_or(p)).collect();
-            answer.insert("policy".into(), Json::Array(numbers));
+            let words = [("policy", Some(self.search.raw())), ("humanPolicy", self.search.human())];
+            for (name, word) in words.into_iter().filter_map(|(name, word)| Some((name, word?))) {
+                answer.insert(name.into(), word.policy.iter().map(|&p| illegal_or(p)).collect());
+            }
         }
         if ownership || ownership_stdev {
             let root = self.search.tree().zip(self.search.notes().root());
@@ -217,6 +219,10 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("weight".into(), number(averages.weight));
         info.insert("edgeWeight".into(), number(arm.weight));
         info.insert("prior".into(), number(arm.prior));
+        if let Some(human) = self.search.human() {
+            let image = image.apply(self.size, Move(candidate.mv.0));
+            info.insert("humanPrior".into(), number(human.policy[image.index()].max(0.0).into()));
+        }
         info.insert("playSelectionValue".into(), number(arm.value));
         self.put_averages(&mut info, averages);
         if self.wanted.no_result_value {
@@ -278,18 +284,30 @@ impl<'r, 's> Reporter<'r, 's> {
         let raw = self.search.raw();
         // From the side to move's view to the view that is asked for.
         let sign = self.side * self.to_move();
-        let winrate = f64::from(raw.winrate());
-        info.insert("rawWinrate".into(), number(0.5 + sign * (winrate - 0.5)));
+        let winrate = |word: &Evaluation| number(0.5 + sign * (f64::from(word.winrate()) - 0.5));
+        info.insert("rawWinrate".into(), winrate(raw));
         info.insert("rawLead".into(), number(sign * f64::from(raw.lead)));
         info.insert("rawScoreSelfplay".into(), number(sign * f64::from(raw.score_mean)));
         info.insert("rawScoreSelfplayStdev".into(), number(raw.score_stdev.into()));
         info.insert("rawNoResultProb".into(), number(raw.no_result.into()));
         // KataGo says by −1 that a network has no such head; half of that is the number for the win rate.
-        let [value, score] = raw.errors.unwrap_or([-1.0, -1.0]);
-        info.insert("rawStWrError".into(), number(0.5 * f64::from(value)));
-        info.insert("rawStScoreError".into(), number(score.into()));
+        let errors = |word: &Evaluation| {
+            let [value, score] = word.errors.unwrap_or([-1.0, -1.0]);
+            [number(0.5 * f64::from(value)), number(score.into())]
+        };
+        let [value, score] = errors(raw);
+        info.insert("rawStWrError".into(), value);
+        info.insert("rawStScoreError".into(), score);
         let time = if raw.errors.is_some() { raw.variance_time } else { -1.0 };
         info.insert("rawVarTimeLeft".into(), number(time.into()));
+        if let Some(human) = self.search.human() {
+            info.insert("humanWinrate".into(), winrate(human));
+            info.insert("humanScoreMean".into(), number(sign * f64::from(human.score_mean)));
+            info.insert("humanScoreStdev".into(), number(human.score_stdev.into()));
+            let [value, score] = errors(human);
+            info.insert("humanStWrError".into(), value);
+            info.insert("humanStScoreError".into(), score);
+        }
         let [this, alike] = hashes(self.search.root());
         info.insert("thisHash".into(), json!(this));
         info.insert("symHash".into(), json!(alike));

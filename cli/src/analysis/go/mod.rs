@@ -7,6 +7,7 @@ mod batches;
 mod choice;
 #[cfg(test)]
 mod effects;
+mod imitation;
 pub mod params;
 mod plan;
 mod pool;
@@ -19,6 +20,7 @@ pub mod vertex;
 mod worker;
 
 pub use answer::Reporter;
+pub use imitation::Imitation;
 pub use params::Params;
 pub use pool::Pool;
 pub use query::{Defaults, Query, Wanted, is_field};

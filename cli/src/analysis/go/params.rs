@@ -205,10 +205,10 @@ const OF_NO_SEARCH: [&str; 60] = [
     "evalCacheMinVisits",
     "forDeterministicTesting",
     "homeDataDir",
+    "humanSLChosenMoveIgnorePass",
+    "humanSLChosenMovePiklLambda",
     "humanSLCpuctExploration",
     "humanSLCpuctPermanent",
-    "humanSLRootExploreProbWeightful",
-    "humanSLRootExploreProbWeightless",
     "lagBuffer",
     "logAllRequests",
     "logAllResponses",
@@ -261,7 +261,7 @@ const OF_GTP: [&str; 2] = ["analysisIgnorePreRootHistory", "analysisWideRootNois
 
 /// Parameters of KataGo's search that are not in the table, with the value with which it does what is done here. With
 /// another value KataGo's analysis changes, and ours does not.
-const LACKING: [(&str, &str); 24] = [
+const LACKING: [(&str, &str); 31] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
@@ -275,6 +275,13 @@ const LACKING: [(&str, &str); 24] = [
     ("genmoveAntiMirror", "false"),
     ("graphSearchCatchUpLeakProb", "0"),
     ("graphSearchRepBound", ""),
+    ("humanSLChosenMoveProp", "0"),
+    ("humanSLOppExploreProbWeightful", "0"),
+    ("humanSLOppExploreProbWeightless", "0"),
+    ("humanSLPlaExploreProbWeightful", "0"),
+    ("humanSLPlaExploreProbWeightless", "0"),
+    ("humanSLRootExploreProbWeightful", "0"),
+    ("humanSLRootExploreProbWeightless", "0"),
     ("nnRandSeed", ""),
     ("nnRandomize", "false"),
     ("noisePruningCap", "1e50"),
@@ -287,9 +294,6 @@ const LACKING: [(&str, &str); 24] = [
     ("useGraphSearch", "true"),
     ("useNonBuggyLcb", "true"),
 ];
-
-/// Why a network that is not for human play can't have a profile.
-const UNUSED_PROFILE: &str = "humanSLProfile is specified as config param but the network does not use it";
 
 impl Params {
     /// These parameters, changed by what was given under KataGo's names and then by the program's own options.
@@ -330,17 +334,6 @@ impl Params {
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let is_known = OF_NO_SEARCH.contains(&name) || as_here(name).is_some();
         self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
-    }
-
-    /// Whether a network can be used with these parameters: one that is not for human play imitates nobody.
-    ///
-    /// # Errors
-    /// One line in KataGo's words, without the network's file.
-    pub fn suit(&self, is_for_human_play: bool) -> Result<(), String> {
-        match self.human_profile {
-            Some(_) if !is_for_human_play => Err(UNUSED_PROFILE.to_string()),
-            _ => Ok(()),
-        }
     }
 
     /// Whether KataGo has a parameter of this name.

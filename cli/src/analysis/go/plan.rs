@@ -83,6 +83,7 @@ impl Params {
             question: Question { planes, policy, profile: params.human_profile, ..Question::default() },
             advantage_of: params.playout_doubling_advantage_pla,
             root_optimism: params.root_policy_optimism as f32,
+            human: None,
             history: match (params.ignore_all_history, params.ignore_pre_root_history) {
                 (true, _) => Seen::Nothing,
                 (false, true) => Seen::BelowRoot,
