@@ -62,7 +62,7 @@ struct Analysis {
 }
 
 /// Play and analyse Go by the Go Text Protocol, with --weights a network of KataGo's (docs/gtp.md). KataGo's
-/// -config, -model and -override-config are understood.
+/// -config, -model, -human-model and -override-config are understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
     subcommand,

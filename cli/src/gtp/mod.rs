@@ -18,6 +18,7 @@ mod chance;
 mod clock;
 mod commands;
 mod handicap;
+mod imitation;
 mod line;
 mod memory;
 mod player;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::analyze::Ask;
 use super::clock::{Clock, System, moves_left};
+use super::imitation::{self, Candidate};
 use super::memory::Room;
 use super::record::Record;
 use super::scoring::Judged;
@@ -18,7 +19,9 @@ use super::settings::{self, Settings};
 use super::{advantage, chance, handicap};
 use crate::analysis::go::{Imitation, Params, Reporter, Wanted};
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
-use crate::go::{self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search};
+use crate::go::{
+    self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search, beside, shares_of_cache,
+};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
@@ -34,8 +37,8 @@ pub enum Decision {
 
 /// What it thinks of a position that it has searched, in its own view.
 struct Found {
-    /// What may be played, with what it is chosen by, the best first.
-    choices: Vec<(Move, f64)>,
+    /// What may be played.
+    choices: Vec<Candidate>,
     win_loss: f64,
     lead: f64,
     playouts: u64,
@@ -67,9 +70,10 @@ pub struct Task<'t> {
     pub until: Option<Instant>,
 }
 
-/// Plays and analyses with one network.
+/// Plays and analyses with a network, and perhaps with one for human play beside it.
 pub struct Player {
     evaluator: Arc<Evaluator>,
+    human: Option<Arc<Evaluator>>,
     room: Room,
     /// Positions that are evaluated together; 0: as many as suit what runs the network.
     minibatch: usize,
@@ -108,7 +112,8 @@ impl Player {
     /// With a network that has been read, for boards of this size at first.
     ///
     /// # Errors
-    /// One line: a parameter with a value that it has not, or that the network has no use for; no device.
+    /// One line: a parameter with a value that it has not, or that the networks have no use for; the network of
+    /// `--human-model` is not one for human play; no device.
     pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
         // What was played before the position is seen, and chance in the choice of moves is none of analysis.
@@ -116,10 +121,17 @@ impl Player {
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let params = alone.of(typed, meaning)?;
-        Imitation::alone(model.encodes_metadata()).suits(&params)?;
+        let imitation = Imitation { by_main: model.encodes_metadata(), by_beside: meaning.human_model.is_some() };
+        imitation.suits(&params)?;
+        imitation.permits(typed.of_katago().iter().map(|(name, _)| name.as_str()))?;
+        imitation.unused(&params).iter().for_each(|line| aside(line));
+        let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, evaluator)).transpose()?;
         let room = Room::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
+        let [of_main, of_human] = shares_of_cache(room.cache, human.is_some());
+        human.iter_mut().for_each(|human| human.set_cache(of_human));
         Ok(Self {
-            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), room.cache)),
+            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), of_main)),
+            human: human.map(Arc::new),
             room,
             minibatch,
             params,
@@ -139,12 +151,27 @@ impl Player {
         &self.evaluator
     }
 
-    /// Makes ready what runs the network on boards of this size.
+    /// What evaluates with the network for human play that stands beside, if there is one.
+    pub fn human(&self) -> Option<&Evaluator> {
+        self.human.as_deref()
+    }
+
+    /// Which of its networks are for human play.
+    pub fn imitation(&self) -> Imitation {
+        Imitation { by_main: self.evaluator.model().encodes_metadata(), by_beside: self.human.is_some() }
+    }
+
+    /// Makes ready what runs the networks on boards of this size.
     ///
     /// # Errors
     /// One line: no device.
     pub fn prepare(&mut self, size: Size) -> Result<(), String> {
-        let said = self.room.count(|| self.evaluator.prepare(size))?;
+        let networks = [Some(&self.evaluator), self.human.as_ref()];
+        let prepare = || {
+            let said: Result<Vec<_>, String> = networks.iter().flatten().map(|network| network.prepare(size)).collect();
+            Ok::<_, String>(said?.concat())
+        };
+        let said = self.room.count(prepare)?;
         let too_low = if said.is_empty() { None } else { self.room.too_low() };
         said.iter().chain(&too_low).for_each(|note| aside(note));
         Ok(())
@@ -234,6 +261,7 @@ impl Player {
     fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
         let mut plan = task.params.plan(batch, self.room.of_tree());
         plan.keeps_ownership = task.ask.wanted.any_ownership();
+        plan.human = self.human.clone();
         let restrictions = Arc::new(task.ask.restrictions.clone());
         let asked = Arc::clone(&restrictions);
         plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
@@ -302,9 +330,10 @@ impl Player {
         // It is lent to both in turn.
         let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
+        let imitates = self.settings.human_chosen_move_prop > 0.0;
         let found = self.search(seat, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
-            found(&params, ask.wanted, search)
+            found(&params, ask.wanted, search, imitates)
         })?;
         if keeps {
             self.remember(Thought { turn, color, win_loss: found.win_loss, lead: found.lead });
@@ -320,11 +349,12 @@ impl Player {
         Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&found, turn, game.size()) }))
     }
 
-    /// The best move, or another by chance.
+    /// The best move, or another by chance, or one that a player of the profile would play.
     fn choose(&mut self, found: &Found, turn: usize, size: Size) -> Move {
-        let values: Vec<f64> = found.choices.iter().map(|(_, value)| *value).collect();
+        let values: Vec<f64> = found.choices.iter().map(|candidate| candidate.value).collect();
+        let values = self.settings.imitating(&found.choices, &self.settings.left(&values), size.pass());
         let at = self.settings.choose(&values, turn, size.area(), self.random.uniform().into());
-        found.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
+        found.choices.get(at).map_or(size.pass(), |candidate| candidate.mv)
     }
 
     /// Thinks in the opponent's time, about the position that it has to answer to, until `goes_on`, which is asked
@@ -399,7 +429,9 @@ impl Player {
     /// # Errors
     /// As [`Player::search`].
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
-        let params = Params { ignore_pre_root_history: true, ..self.params };
+        // A network beside the main one has nothing to say here.
+        let human_profile = self.params.human_profile.filter(|_| self.imitation().by_main);
+        let params = Params { ignore_pre_root_history: true, human_profile, ..self.params };
         let ask = Ask::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);
@@ -407,8 +439,12 @@ impl Player {
         for color in Color::ALL {
             let game = record.turn_of(color).into();
             let task = Task { game, params: &params, ask: &ask, limits: [visits, u64::MAX], until };
-            let found =
-                self.search(&mut Seat::new(&memory), &task, |_| true, |search| found(&params, ask.wanted, search))?;
+            let found = self.search(
+                &mut Seat::new(&memory),
+                &task,
+                |_| true,
+                |search| found(&params, ask.wanted, search, false),
+            )?;
             ownership.iter_mut().zip(&found.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
             if color == record.game().side_to_move() {
                 lead = if color == Color::White { found.lead } else { -found.lead };
@@ -422,7 +458,20 @@ impl Player {
     /// # Errors
     /// As [`Evaluator::run`].
     pub fn raw(&self, game: &Game, symmetry: oncilla_go::Symmetry) -> Result<Arc<Evaluation>, String> {
-        let (evaluation, said) = self.evaluator.ask(game, &self.question(symmetry))?;
+        self.raw_of(&self.evaluator, game, symmetry)
+    }
+
+    /// What one of the networks says of the position, seen through a symmetry.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run`].
+    pub fn raw_of(
+        &self,
+        network: &Evaluator,
+        game: &Game,
+        symmetry: oncilla_go::Symmetry,
+    ) -> Result<Arc<Evaluation>, String> {
+        let (evaluation, said) = network.ask(game, &self.question(symmetry))?;
         said.iter().for_each(|line| aside(line));
         Ok(evaluation)
     }
@@ -470,24 +519,26 @@ fn scaled(limit: u64, factor: f64) -> u64 {
     if factor >= 1.0 { limit } else { ((limit as f64 * factor) as u64).max(1) }
 }
 
-/// What a search has found, in the view of who is to move.
-fn found(params: &Params, wanted: Wanted, search: &Search<'_>) -> Found {
+/// What a search has found, in the view of who is to move; with what a player of the profile would play, if a player
+/// is to be imitated and there is a network for that.
+fn found(params: &Params, wanted: Wanted, search: &Search<'_>, imitates: bool) -> Found {
     let game = search.root();
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let raw = search.raw();
     let mut found = Found {
-        choices: vec![(likeliest(game, raw), 1.0)],
+        choices: Vec::new(),
         win_loss: f64::from(raw.win - raw.loss),
         lead: raw.lead.into(),
         playouts: search.playouts(),
         ownership: raw.ownership.iter().map(|owned| sign * f64::from(*owned)).collect(),
     };
-    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return found };
-    let mut choices = Reporter::new(params, wanted, search).choices();
-    choices.retain(|(mv, _)| game.is_legal(*mv));
-    if !choices.is_empty() {
-        found.choices = choices;
+    let reporter = Reporter::new(params, wanted, search);
+    found.choices = imitation::candidates(&reporter, search, imitates);
+    found.choices.retain(|candidate| game.is_legal(candidate.mv));
+    if found.choices.is_empty() {
+        found.choices = vec![Candidate { mv: likeliest(game, raw), value: 1.0, utility: None, human: 0.0 }];
     }
+    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return found };
     let averages = search.averages(&root, at, &mut Default::default());
     (found.win_loss, found.lead) = (sign * averages.win_loss, sign * averages.lead);
     if search.plan().keeps_ownership {

@@ -81,6 +81,8 @@ const RANGES: &[(&str, &str, &str)] = &[
     ("dynamicScoreUtilityFactor", "0", "1"),
     ("fpuParentWeightByVisitedPolicyPow", "0", "5"),
     ("fpuReductionMax", "0", "2"),
+    ("humanSLChosenMovePiklLambda", "0", "1000000000"),
+    ("humanSLChosenMoveProp", "0", "1"),
     ("lagBuffer", "0", "3600"),
     ("lcbStdevs", "1", "12"),
     ("maxPlayouts", "1", "1125899906842624"),

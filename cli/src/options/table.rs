@@ -1081,7 +1081,7 @@ const NETWORK: &[Opt] = &[
         "",
         "human-model",
         "",
-        "Go, analysis: a network of KataGo's for human play beside the main one (docs/go.md), looked for as --weights is.",
+        "Go, analysis and gtp: a network of KataGo's for human play beside the main one (docs/go.md), looked for as --weights is.",
         Sets(|d, text| {
             d.meaning.human_model = backend::human_model(text);
             Ok(())

@@ -41,6 +41,19 @@ pub struct Reporter<'r, 's> {
     side: f64,
 }
 
+/// A visited move of the root, for whoever chooses what to play.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// The move.
+    pub mv: Move,
+    /// The value by which it is chosen (KataGo's `playSelectionValue`).
+    pub value: f64,
+    /// The mean utility of its visits for the side to move, without bonuses.
+    pub utility: f64,
+    /// Whether it is a pass that should wait until nothing else is as good (`fillDameBeforePass`).
+    pub waits: bool,
+}
+
 /// A move of the root.
 struct Candidate<'r, 's> {
     edge: EdgeView<'r, Tree<'s>>,
@@ -68,10 +81,16 @@ impl<'r, 's> Reporter<'r, 's> {
         Self { params, wanted, search, size: search.root().size(), side }
     }
 
-    /// The visited moves, each with the value by which it is chosen, the one to play first.
-    pub fn choices(&self) -> Vec<(Move, f64)> {
+    /// The visited moves, the one to play first.
+    pub fn choices(&self) -> Vec<Choice> {
         let candidates = self.candidates(&mut HashMap::new());
-        candidates.iter().map(|candidate| (Move(candidate.mv.0), candidate.arm.value)).collect()
+        let pass_waits = self.pass_can_wait(&candidates);
+        let choice = |Candidate { mv, averages, arm, .. }: &Candidate<'_, '_>| {
+            let mv = Move(mv.0);
+            let waits = pass_waits && mv == self.size.pass();
+            Choice { mv, value: arm.value, utility: self.to_move() * averages.utility, waits }
+        };
+        candidates.iter().map(choice).collect()
     }
 
     /// `rootInfo`, `moveInfos` and whatever else is wanted.
@@ -198,7 +217,7 @@ impl<'r, 's> Reporter<'r, 's> {
 
     /// The network's prior of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior also
     /// includes the search's treatment of mirror images and of moves that are not searched.
-    fn prior(&self, mv: Move) -> f64 {
+    pub fn prior(&self, mv: Move) -> f64 {
         let power = 1.0 / self.params.root_policy_temperature;
         let policy = &self.search.raw().policy;
         let tempered = |p: f32| f64::from(p.max(0.0)).powf(power);

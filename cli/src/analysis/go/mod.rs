@@ -19,7 +19,7 @@ pub mod setup;
 pub mod vertex;
 mod worker;
 
-pub use answer::Reporter;
+pub use answer::{Choice, Reporter};
 pub use imitation::Imitation;
 pub use params::Params;
 pub use pool::Pool;
