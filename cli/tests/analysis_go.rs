@@ -751,6 +751,29 @@ fn a_network_for_human_play_beside_another_says_what_it_says_alone() {
     }
 }
 
+/// The program's own profile counts, too; and what the search is told of such players' moves changes it.
+#[test]
+fn the_search_may_follow_a_network_for_human_play() {
+    let moves = json!([["B", "C3"], ["W", "G7"]]);
+    let settings = |settings: Value| query(json!({ "overrideSettings": settings, "moves": moves, "maxVisits": 150 }));
+    let asked = [
+        settings(json!({})),
+        settings(json!({ "humanSLRootExploreProbWeightful": 0.5 })),
+        settings(json!({ "humanSLRootExploreProbWeightful": 0.5, "humanSLCpuctExploration": 8 })),
+        settings(json!({ "humanSLRootExploreProbWeightful": 0.5, "humanSLProfile": "_" })),
+    ];
+    let all = heard(&beside(&["-override-config", "humanSLProfile=preaz_9d"]), &lines(&asked));
+    assert_eq!(all.len(), 4);
+    all.iter().for_each(check);
+    assert!(all[0]["rootInfo"]["humanWinrate"].is_number() && all[3]["rootInfo"]["humanWinrate"].is_null());
+    let visited = |answer: &Value| -> BTreeMap<String, u64> {
+        let visits = |info: &Value| (info["move"].to_string(), info["edgeVisits"].as_u64().expect("a number"));
+        infos(answer).iter().map(visits).collect()
+    };
+    assert!(visited(&all[1]) != visited(&all[0]) && visited(&all[2]) != visited(&all[1]));
+    assert_eq!(visited(&all[3]), visited(&all[0]), "nobody to follow");
+}
+
 #[test]
 fn what_is_for_a_network_beside_needs_one() {
     let said = |words: &[String], settings: Value| {
@@ -766,6 +789,10 @@ fn what_is_for_a_network_beside_needs_one() {
         assert_eq!((all.len(), &all[0]["field"]), (1, &json!("overrideSettings")));
         assert!(said(&plain, json!({ name: "" }))[0]["moveInfos"].is_array(), "as if nobody had named it");
     }
+    assert!(said(&with, json!({ "humanSLRootExploreProbWeightful": 0.5 }))[0]["moveInfos"].is_array());
+    let all = said(&with, json!({ "humanSLCpuctPermanent": 1001 }));
+    let range = "Could not set settings: Key 'humanSLCpuctPermanent' must be in the range 0 to 1000";
+    assert_eq!(all[0]["error"], range);
     // What is not done is warned of.
     for name in ["humanSLRootExploreProbWeightless", "humanSLPlaExploreProbWeightful", "humanSLChosenMoveProp"] {
         let all = said(&with, json!({ name: 0.5 }));

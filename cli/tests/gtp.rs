@@ -1139,11 +1139,11 @@ fn what_players_choose_is_set_as_katago_sets_it() {
          kata-set-param humanSLChosenMoveProp 1.5\nkata-set-param humanSLChosenMovePiklLambda -1\n\
          kata-set-param humanSLChosenMoveIgnorePass true\nkata-get-param humanSLChosenMoveProp\n\
          kata-get-param humanSLChosenMovePiklLambda\nkata-get-param humanSLChosenMoveIgnorePass\n\
-         kata-set-param humanSLProfile rank_1d\n\
+         kata-set-param humanSLRootExploreProbWeightful 0.5\nkata-set-param humanSLProfile rank_1d\n\
          kata-raw-human-nn 0\ngenmove w\nclear_cache\n",
     );
     let wrong: Vec<usize> = (0..said.len()).filter(|at| !said[*at].0).collect();
-    assert_eq!((said.len(), &wrong[..]), (14, &[1, 4, 5][..]), "{said:#?}");
+    assert_eq!((said.len(), &wrong[..]), (15, &[1, 4, 5][..]), "{said:#?}");
     assert!(said[1].2.starts_with("humanSLProfile: expected a profile"), "{}", said[1].2);
     assert!(said[4].2.contains("range 0 to 1") && said[5].2.contains("range 0 to 1000000000"), "{said:?}");
     assert_eq!([7, 8, 9].map(|at| said[at].2.as_str()), ["1", "1000000000", "true"]);

@@ -3,6 +3,7 @@
 use super::backup::{AllVisited, Visited};
 use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
+use super::human::HumanExploration;
 use super::notes::{At, Averages, Note, Notes, Owned, Passed};
 use super::uncertainty::Uncertainty;
 use super::utility::{Factors, Outlook, Utility};
@@ -55,6 +56,8 @@ pub struct Plan {
     pub root_optimism: f32,
     /// The network for human play that is asked about the root beside the search, if the question has a profile.
     pub human: Option<Arc<Evaluator>>,
+    /// How the search explores the root's moves by that network's policy; `None`: not at all.
+    pub human_exploration: Option<HumanExploration>,
     /// Which moves the network is to know.
     pub history: Seen,
     /// Whether the root's position is taken for one that goes on after a pass (`conservativePass`).
@@ -406,7 +409,7 @@ impl<'m> Search<'m> {
         let mut ended = Ended::Gathered;
         while self.waiting.len() < batch && self.waiting.len() + known < most && known < KNOWN_PER_LEAF * batch {
             let mut event = self.spare.pop().unwrap_or_default();
-            match self.core.gather(&mut *event) {
+            match self.take_down_to_leaf(&mut event) {
                 Gathered::Leaf => {
                     self.playouts += 1;
                     if let Some(event) = self.look_at(event) {
@@ -441,6 +444,16 @@ impl<'m> Search<'m> {
             self.spare.push(event);
         }
         ended
+    }
+
+    /// Takes one playout from the root to a leaf, beginning with the move that a player of the profile would look at if
+    /// it is the turn of such a move.
+    fn take_down_to_leaf(&mut self, event: &mut Event) -> Gathered {
+        let Some(first) = self.human_choice() else { return self.core.gather(event) };
+        self.core.set_root_moves([first]);
+        let met = self.core.gather(event);
+        self.core.set_root_moves([]);
+        met
     }
 
     /// Answers a leaf, if that takes no evaluation, and gives the event back; else puts it into the batch.

@@ -44,6 +44,9 @@ type Said = [(&'static str, &'static str)];
 /// A parameter, another value for it, the position in which that matters, and what both queries have to set beside it.
 type Change = (&'static str, &'static str, Position, &'static Said);
 
+/// Somebody is imitated, by the network for human play beside the main one.
+const IMITATING: &Said = &[("humanSLProfile", "rank_3d")];
+
 const CHANGES: &[Change] = &[
     ("maxVisits", "30", Opening, &[]),
     ("maxPlayouts", "30", Opening, &[]),
@@ -85,6 +88,9 @@ const CHANGES: &[Change] = &[
     ("playoutDoublingAdvantage", "1", Opening, &[]),
     ("playoutDoublingAdvantagePla", "BLACK", Opening, &[("playoutDoublingAdvantage", "1")]),
     ("humanSLProfile", "rank_3d", Opening, &[]),
+    ("humanSLRootExploreProbWeightful", "0.5", Opening, IMITATING),
+    ("humanSLCpuctExploration", "5", Opening, &[IMITATING[0], ("humanSLRootExploreProbWeightful", "0.5")]),
+    ("humanSLCpuctPermanent", "2", Opening, &[IMITATING[0], ("humanSLRootExploreProbWeightful", "0.5")]),
     ("policyOptimism", "0", Opening, &[]),
     ("rootPolicyOptimism", "1", Opening, &[]),
     ("rootNumSymmetriesToSample", "4", Opening, &[]),

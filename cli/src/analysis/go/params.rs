@@ -160,6 +160,12 @@ params! {
     playout_doubling_advantage_pla: Option<Color> = None, in ANYTHING, "playoutDoublingAdvantagePla";
     /// Whose play is imitated, with a network for human play.
     human_profile: Option<Profile> = None, in ANYTHING, "humanSLProfile";
+    /// Part of the playouts whose first move is chosen by the policy of the network for human play beside the main one.
+    human_root_explore: f64 = 0.0, in 0.0..=1.0, "humanSLRootExploreProbWeightful";
+    /// Weight of exploration in the choice of such a move.
+    human_cpuct_exploration: f64 = 1.0, in 0.0..=1000.0, "humanSLCpuctExploration";
+    /// What that weight grows by with the square root of the visits.
+    human_cpuct_permanent: f64 = 0.0, in 0.0..=1000.0, "humanSLCpuctPermanent";
     /// How much of a network's optimistic policy is used, in the tree.
     policy_optimism: f64 = 1.0, in 0.0..=1.0, "policyOptimism";
     /// The same at the root.
@@ -192,7 +198,7 @@ const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap"
 
 /// KataGo's parameters for logs, devices, threads, caches, clocks and the choice of a move to play, which are not in
 /// the table. They don't change an analysis, so a client that sets them makes no mistake.
-const OF_NO_SEARCH: [&str; 60] = [
+const OF_NO_SEARCH: [&str; 58] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "chosenMoveTemperature",
@@ -207,8 +213,6 @@ const OF_NO_SEARCH: [&str; 60] = [
     "homeDataDir",
     "humanSLChosenMoveIgnorePass",
     "humanSLChosenMovePiklLambda",
-    "humanSLCpuctExploration",
-    "humanSLCpuctPermanent",
     "lagBuffer",
     "logAllRequests",
     "logAllResponses",
@@ -261,7 +265,7 @@ const OF_GTP: [&str; 2] = ["analysisIgnorePreRootHistory", "analysisWideRootNois
 
 /// Parameters of KataGo's search that are not in the table, with the value with which it does what is done here. With
 /// another value KataGo's analysis changes, and ours does not.
-const LACKING: [(&str, &str); 31] = [
+const LACKING: [(&str, &str); 30] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
@@ -280,7 +284,6 @@ const LACKING: [(&str, &str); 31] = [
     ("humanSLOppExploreProbWeightless", "0"),
     ("humanSLPlaExploreProbWeightful", "0"),
     ("humanSLPlaExploreProbWeightless", "0"),
-    ("humanSLRootExploreProbWeightful", "0"),
     ("humanSLRootExploreProbWeightless", "0"),
     ("nnRandSeed", ""),
     ("nnRandomize", "false"),

@@ -3,7 +3,7 @@
 
 use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
 use crate::engine::Memory;
-use crate::go::{Evaluation, Evaluator, Game, NO_PROFILE, Plan, PolicyRules, Question, Search};
+use crate::go::{Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Search};
 use oncilla_go::planes::{self, GLOBAL, SPATIAL};
 use oncilla_go::profile::Profile;
 use oncilla_go::{Color, Rules, Size};
@@ -190,4 +190,37 @@ fn its_word_follows_the_game() {
             searched(imitating(&json!({ "moves": more }), 1, &human().into()), 1, |fresh| fresh.human().cloned());
         assert!(search.human().is_some() && search.human() == fresh.as_ref() && before != fresh);
     });
+}
+
+/// If exploration is all that counts, each visit goes to the move whose prior is the largest for its visits.
+#[test]
+fn the_root_may_be_explored_by_what_people_play() {
+    const VISITS: u64 = 200;
+    let evaluator = beside();
+    let exploring = |part, batch| {
+        let (game, mut plan) = imitating(&json!({}), batch, &evaluator);
+        plan.human_exploration = Some(HumanExploration { part, constant: 1000.0, growth: 0.0 });
+        (game, plan)
+    };
+    let (found, priors, flattening) = searched(exploring(1.0, 1), VISITS, |search| {
+        assert_eq!(search.visits(), VISITS);
+        (visits(search), search.human().expect("its word").policy.clone(), search.plan().root_flattening)
+    });
+    assert!(flattening > 1.0);
+    let priors: Vec<f32> = priors.iter().map(|prior| prior.max(0.0).powf(1.0 / flattening)).collect();
+    let mut expected = vec![0_u32; priors.len()];
+    for _ in 1..VISITS {
+        let score = |at: &usize| priors[*at] / (1 + expected[*at]) as f32;
+        let best = (0..priors.len()).max_by(|a, b| score(a).total_cmp(&score(b))).expect("a move");
+        expected[best] += 1;
+    }
+    assert!(found.iter().zip(&expected).all(|(a, b)| a.abs_diff(*b) <= 1), "{found:?} {expected:?}");
+    // With nothing of that, and with half of it, other moves are looked at.
+    let [none, half] = [0.0, 0.5].map(|part| searched(exploring(part, 1), VISITS, |search| visits(search)));
+    let far = |visits: &[u32]| visits.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).sum::<u32>();
+    assert!(far(&none) > far(&half) && far(&half) > far(&found), "{none:?} {half:?}");
+    // Batches have playouts in flight.
+    let together = searched(exploring(1.0, 8), VISITS, |search| visits(search));
+    assert_eq!(u64::from(together.iter().sum::<u32>()), VISITS - 1);
+    assert!(far(&together) < far(&half), "{together:?}");
 }
