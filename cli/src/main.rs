@@ -44,8 +44,8 @@ enum Command {
 struct Uci {}
 
 /// Analyse many positions at once: KataGo's analysis protocol for chess, and for Go where --weights is a network of
-/// KataGo's. JSON lines in, JSON lines out. KataGo's -config, -model, -override-config and -quit-without-waiting are
-/// understood.
+/// KataGo's. JSON lines in, JSON lines out. KataGo's -config, -model, -human-model, -override-config and
+/// -quit-without-waiting are understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
     subcommand,
@@ -62,7 +62,7 @@ struct Analysis {
 }
 
 /// Play and analyse Go by the Go Text Protocol, with --weights a network of KataGo's (docs/gtp.md). KataGo's
-/// -config, -model and -override-config are understood.
+/// -config, -model, -human-model and -override-config are understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
     subcommand,

@@ -11,25 +11,25 @@ use super::request::{Object, Refusal};
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
 
-/// A network and its cache, of chess or Go, with what actions need of them.
+/// The networks and their caches, of chess or Go, with what actions need of them.
 pub trait About {
-    /// Describes the network: the entry of the answer to `query_models`.
-    fn model(&self) -> Value;
+    /// Describes the networks: the entries of the answer to `query_models`, the main network first.
+    fn models(&self) -> Vec<Value>;
 
-    /// Empties the cache.
+    /// Empties the caches.
     fn clear_cache(&self);
 
-    /// Counts the evaluations since the start.
+    /// Counts the evaluations of all networks since the start.
     fn counts(&self) -> EvaluatorCounts;
 
-    /// Statistics of the cache: hits, misses and contents.
+    /// Statistics of all caches together: hits, misses and contents.
     fn cache_counts(&self) -> CacheCounts;
 }
 
 impl About for Evaluator {
-    fn model(&self) -> Value {
+    fn models(&self) -> Vec<Value> {
         let settings = self.settings();
-        json!({
+        vec![json!({
             "internalName": self.describe(),
             "maxBatchSize": self.max_batch(),
             "name": settings.weights.to_string(),
@@ -38,7 +38,7 @@ impl About for Evaluator {
             "hasWdl": self.has_wdl(),
             "hasMovesLeft": self.has_moves_left(),
             "hasValueError": self.has_value_error(),
-        })
+        })]
     }
 
     fn clear_cache(&self) {
@@ -60,8 +60,8 @@ pub struct Actions<'a, Q> {
     pub queue: &'a Queue<Q>,
     /// The output that answers are written to.
     pub output: &'a Output,
-    /// The network and its cache.
-    pub evaluator: &'a dyn About,
+    /// The networks and their caches.
+    pub networks: &'a dyn About,
     /// The sessions, whose trees are kept between queries; `None` for a game that has none.
     pub sessions: Option<&'a Sessions>,
     /// The number of positions that are searched at the same time.
@@ -79,9 +79,9 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
     pub fn obey(&self, id: &str, action: &str, request: Object) {
         let refused = match action {
             "query_version" => self.echo(request, version()),
-            "query_models" => self.echo(request, json!({ "models": [self.evaluator.model()] })),
+            "query_models" => self.echo(request, json!({ "models": self.networks.models() })),
             "clear_cache" => {
-                self.evaluator.clear_cache();
+                self.networks.clear_cache();
                 self.echo(request, Value::Null)
             }
             "terminate" => self.terminate_one(request),
@@ -109,8 +109,8 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
     }
 
     fn stats(&self) -> Value {
-        let cache = self.evaluator.cache_counts();
-        let counts = self.evaluator.counts();
+        let cache = self.networks.cache_counts();
+        let counts = self.networks.counts();
         let (waiting, running) = self.queue.len();
         let rate = |n: u64| if counts.seconds > 0.0 { (n as f64 / counts.seconds).round() } else { 0.0 };
         json!({

@@ -86,6 +86,7 @@ pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
         let ours = match name {
             "-config" => "--config",
             "-model" | "--model" => "--weights",
+            "-human-model" => "--human-model",
             "-override-config" => "--override-config",
             "-analysis-threads" => "--parallel",
             "-quit-without-waiting" | "--quit-without-waiting" => match value.as_str() {
@@ -217,7 +218,12 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
         .map_err(|error| format!("no thread for the answers: {error}"))?;
     let pool: Box<dyn Analyst> = match crate::engine::model(&meaning.settings.evaluator)? {
         Some(model) => Box::new(go::Pool::start(model, &typed, &meaning, output)?),
-        None => Box::new(Pool::start(typed, &meaning, output)?),
+        None => match &meaning.human_model {
+            Some(human) => {
+                return Err(format!("--human-model: expected it with a network of Go's in --weights, got {human}"));
+            }
+            None => Box::new(Pool::start(typed, &meaning, output)?),
+        },
     };
     aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
     aside(READY);

@@ -88,7 +88,7 @@ impl Pool {
         Actions {
             queue: &self.crew.queue,
             output: &self.crew.output,
-            evaluator: &*self.evaluator,
+            networks: &*self.evaluator,
             sessions: Some(&self.sessions),
             parallel: self.crew.count(),
         }

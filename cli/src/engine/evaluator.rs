@@ -64,6 +64,17 @@ pub struct EvaluatorCounts {
     pub seconds: f64,
 }
 
+impl EvaluatorCounts {
+    /// The counts of two evaluators together, in the time of the one that was made first.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            evaluations: self.evaluations + other.evaluations,
+            batches: self.batches + other.batches,
+            seconds: self.seconds.max(other.seconds),
+        }
+    }
+}
+
 /// What answers.
 enum Source {
     Network(Running),

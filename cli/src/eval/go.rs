@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::Object;
-use crate::analysis::go::{Params, Transcript, is_field, rules};
+use crate::analysis::go::{Imitation, Params, Transcript, is_field, rules};
 use crate::analysis::{BadField, Fields, integer};
 use crate::engine::EvaluatorSettings;
 use crate::go::{Batch, Evaluation, Evaluator, Game, NO_PROFILE, PolicyRules, Question};
@@ -80,7 +80,7 @@ fn profile(fields: Fields<'_>, is_for_human_play: bool) -> Result<Option<Profile
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
         params.set(name, &text).unwrap_or(Ok(())).map_err(|error| BadField::new(field, error))?;
     }
-    params.suit(is_for_human_play).map_err(|error| BadField::new(field, error))?;
+    Imitation::alone(is_for_human_play).suits(&params).map_err(|error| BadField::new(field, error))?;
     match params.human_profile {
         None if is_for_human_play => Err(BadField::new(field, NO_PROFILE)),
         profile => Ok(profile),

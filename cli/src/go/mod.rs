@@ -5,12 +5,14 @@
 //! scores ([`utility`]).
 
 mod backup;
+mod beside;
 pub mod bias;
 mod boards;
 mod cache;
 pub mod ending;
 mod evaluation;
 mod evaluator;
+mod human;
 mod input;
 pub mod notes;
 mod reuse;
@@ -22,8 +24,10 @@ pub(crate) mod tests;
 mod uncertainty;
 pub mod utility;
 
+pub use beside::{beside, shares_of_cache};
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
+pub use human::HumanExploration;
 pub use run::{Limits, memory};
 pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Seen, Step};

@@ -4,6 +4,7 @@
 use super::backup::{AllVisited, Visited};
 use super::bias::{Correction, Pattern};
 use super::evaluator::{Batch, Evaluator, Question};
+use super::human::HumanExploration;
 use super::notes::{At, Averages, Note, Notes, Owned, Passed};
 use super::uncertainty::Uncertainty;
 use super::utility::{Factors, Outlook, Utility};
@@ -55,6 +56,10 @@ pub struct Plan {
     pub advantage_of: Option<Color>,
     /// The part of the optimistic policy in the root's policy (`rootPolicyOptimism`).
     pub root_optimism: f32,
+    /// The network for human play that evaluates the root beside the main one, if the question has a profile.
+    pub human: Option<Arc<Evaluator>>,
+    /// How the search explores the root's moves by that network's policy; `None` if it does not.
+    pub human_exploration: Option<HumanExploration>,
     /// Which earlier moves the network is shown.
     pub history: Seen,
     /// Whether the game is taken to go on after a pass at the root that would end it (`conservativePass`).
@@ -150,6 +155,8 @@ pub(super) struct About {
     pub(super) root: Arc<Game>,
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
+    /// The evaluation of the root by the network for human play.
+    pub(super) human: Option<Arc<Evaluation>>,
     pub(super) utility: Utility,
     /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
     symmetries: Vec<Symmetry>,
@@ -160,14 +167,15 @@ pub(super) struct About {
 }
 
 impl About {
-    /// `raw` is the network's evaluation of the root, and `expected` the expected score for the side to move.
-    fn new(root: Arc<Game>, plan: Plan, raw: Arc<Evaluation>, expected: f32) -> Self {
+    /// `word` has the networks' evaluations of the root.
+    fn new(root: Arc<Game>, plan: Plan, word: Word) -> Self {
+        let Word { raw, expected, human, .. } = word;
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
         let symmetries = symmetries(&root, &plan);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        Self { root, plan, raw, utility, symmetries, costs, useless }
+        Self { root, plan, raw, human, utility, symmetries, costs, useless }
     }
 
     /// The utility for White of a move of the root in addition to that of the position after it, if that has this
@@ -225,11 +233,12 @@ impl<'m> Search<'m> {
     /// Like [`Evaluator::run`].
     pub fn new(evaluator: Arc<Evaluator>, memory: &'m Memory, root: Arc<Game>, plan: Plan) -> Result<Self, String> {
         let (mut batch, plan) = (Batch::default(), plan.seen_from(&root));
-        let (raw, expected, said) = raw(&evaluator, &mut batch, &root, &plan)?;
+        let mut word = Word::of(&evaluator, &mut batch, &root, &plan)?;
+        let said = std::mem::take(&mut word.said);
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
-            about: About::new(root, plan, raw, expected),
+            about: About::new(root, plan, word),
             notes: Notes::default(),
             batch,
             leave_at: None,
@@ -253,9 +262,9 @@ impl<'m> Search<'m> {
         if root.size() != self.about.root.size() {
             self.batch = Batch::default();
         }
-        let (raw, expected, said) = raw(&self.evaluator, &mut self.batch, &root, &plan)?;
-        self.said.extend(said);
-        let before = std::mem::replace(&mut self.about, About::new(root, plan, raw, expected));
+        let mut word = Word::of(&self.evaluator, &mut self.batch, &root, &plan)?;
+        self.said.append(&mut word.said);
+        let before = std::mem::replace(&mut self.about, About::new(root, plan, word));
         self.playouts = 0;
         self.set_params();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
@@ -269,8 +278,8 @@ impl<'m> Search<'m> {
         self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.about.plan.params });
     }
 
-    /// The moves of the root that may be searched.
-    pub(super) fn root_moves(&self) -> Vec<GoMove> {
+    /// The moves of the root that may be searched, in the order of its edges.
+    pub fn root_moves(&self) -> Vec<GoMove> {
         let (root, mut moves) = (&self.about.root, Vec::new());
         self.list_moves(root, 0, &root.ko_banned(), &mut moves);
         moves
@@ -301,6 +310,12 @@ impl<'m> Search<'m> {
     /// The network's evaluation of the root's position.
     pub fn raw(&self) -> &Evaluation {
         &self.about.raw
+    }
+
+    /// What the network for human play beside the main one says of the root's position, if there is such a network and
+    /// a profile.
+    pub fn human(&self) -> Option<&Evaluation> {
+        self.about.human.as_deref()
     }
 
     /// The root's position.
@@ -401,7 +416,7 @@ impl<'m> Search<'m> {
         let mut ended = Ended::Gathered;
         while self.waiting.len() < batch && self.waiting.len() + known < most && known < KNOWN_PER_LEAF * batch {
             let mut event = self.spare.pop().unwrap_or_default();
-            match self.core.gather(&mut *event) {
+            match self.take_down_to_leaf(&mut event) {
                 Gathered::Leaf => {
                     self.playouts += 1;
                     if let Some(event) = self.look_at(event) {
@@ -436,6 +451,16 @@ impl<'m> Search<'m> {
             self.spare.push(event);
         }
         ended
+    }
+
+    /// Takes one playout from the root to a leaf. If it is the turn of a move that a player of the profile would look
+    /// at, the playout begins with that move.
+    fn take_down_to_leaf(&mut self, event: &mut Event) -> Gathered {
+        let Some(first) = self.human_choice() else { return self.core.gather(event) };
+        self.core.set_root_moves([first]);
+        let met = self.core.gather(event);
+        self.core.set_root_moves([]);
+        met
     }
 
     /// Answers a leaf and returns its event if that needs no evaluation; otherwise puts the leaf into the batch.
@@ -752,9 +777,41 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     }
 }
 
-/// The network's evaluation of the root's position, as the mean over the plan's number of symmetries, and the expected
+/// The networks' evaluations of a root.
+struct Word {
+    /// The main network's evaluation.
+    raw: Arc<Evaluation>,
+    /// The main network's expected score for the side to move.
+    expected: f32,
+    /// The evaluation by the network for human play beside the main one.
+    human: Option<Arc<Evaluation>>,
+    /// Lines for the user.
+    said: Vec<String>,
+}
+
+impl Word {
+    /// Evaluates the root with a plan's networks; `evaluator` is that of the main one, and `batch` is its batch.
+    ///
+    /// # Errors
+    /// Like [`Evaluator::run`].
+    fn of(evaluator: &Evaluator, batch: &mut Batch, root: &Game, plan: &Plan) -> Result<Self, String> {
+        let (raw, expected, mut said) = raw_of(evaluator, batch, root, plan)?;
+        let human = match plan.human.as_ref().filter(|_| plan.question.profile.is_some()) {
+            Some(human) => {
+                // A batch keeps the service that runs its network, so the other network needs a batch of its own.
+                let (word, _, more) = raw_of(human, &mut Batch::default(), root, plan)?;
+                said.extend(more);
+                Some(word)
+            }
+            None => None,
+        };
+        Ok(Self { raw, expected, human, said })
+    }
+}
+
+/// A network's evaluation of the root's position, as the mean over the plan's number of symmetries, and the expected
 /// score, which is that of the first symmetry alone, as in KataGo.
-fn raw(
+fn raw_of(
     evaluator: &Evaluator,
     batch: &mut Batch,
     root: &Game,

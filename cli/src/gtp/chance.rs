@@ -37,25 +37,34 @@ impl Settings {
         late + (early - late) * 0.5_f64.powf(halvings)
     }
 
-    /// Chooses one of several moves by their `values`, of which the best is the first, and returns its index. `uniform`
-    /// is a random number from 0 to 1.
-    pub fn choose(&self, values: &[f64], moves: usize, points: usize, uniform: f64) -> usize {
-        let temperature = self.temperature(moves, points);
-        let most = values.first().copied().unwrap_or(0.0);
-        if temperature <= COLD || most <= 0.0 {
-            return 0;
-        }
+    /// What is left of the values of moves once small ones are left out (`chosenMovePrune`) and each has lost something
+    /// (`chosenMoveSubtract`).
+    pub fn left(&self, values: &[f64]) -> Vec<f64> {
+        let most = values.iter().copied().fold(0.0, f64::max);
         // If the best move has few visits, less is taken away.
         let [subtract, prune] = [self.chosen_move_subtract, self.chosen_move_prune].map(|n| n.min(most / MOST_TAKEN));
         let left = |value: &f64| if *value < prune { 0.0 } else { (value - subtract).max(0.0) };
-        let share = |value: &f64| (left(value) / left(&most)).powf(1.0 / temperature);
+        values.iter().map(left).collect()
+    }
+
+    /// Chooses one of several moves by their `values`, and returns its index: the best one, of equals the first, or
+    /// another by chance, of which there is as much as suits the number of `moves` so far. `uniform` is a random number
+    /// from 0 to 1.
+    pub fn choose(&self, values: &[f64], moves: usize, points: usize, uniform: f64) -> usize {
+        let temperature = self.temperature(moves, points);
+        let better = |best: (usize, f64), other: (usize, f64)| if other.1 > best.1 { other } else { best };
+        let (best, most) = values.iter().copied().enumerate().reduce(better).unwrap_or((0, 0.0));
+        if temperature <= COLD || most <= 0.0 {
+            return best;
+        }
+        let share = |value: &f64| (value / most).powf(1.0 / temperature);
         let toss = uniform * values.iter().map(share).sum::<f64>();
         let mut below = 0.0;
         let chosen = values.iter().position(|value| {
             below += share(value);
             below > toss
         });
-        chosen.unwrap_or(0)
+        chosen.unwrap_or(best)
     }
 }
 
@@ -76,7 +85,8 @@ mod tests {
     /// How often each move is chosen for a thousand evenly spread random numbers.
     fn counts(settings: &Settings, values: &[f64]) -> Vec<usize> {
         let mut counts = vec![0; values.len()];
-        (0..1000).for_each(|n| counts[settings.choose(values, 0, AREA, (f64::from(n) + 0.5) / 1000.0)] += 1);
+        let left = settings.left(values);
+        (0..1000).for_each(|n| counts[settings.choose(&left, 0, AREA, (f64::from(n) + 0.5) / 1000.0)] += 1);
         counts
     }
 
@@ -93,6 +103,8 @@ mod tests {
         assert_eq!(counts(&constant(1.0), &[60.0, 30.0, 10.0]), [600, 300, 100]);
         assert_eq!(counts(&constant(0.5), &[60.0, 30.0, 0.0]), [800, 200, 0]);
         assert_eq!(counts(&constant(0.0), &[60.0, 59.0]), [1000, 0]);
+        assert_eq!(counts(&constant(0.0), &[30.0, 60.0, 60.0]), [0, 1000, 0], "the best need not be the first");
+        assert_eq!(counts(&constant(1.0), &[30.0, 60.0, 10.0]), [300, 600, 100]);
         assert_eq!(counts(&constant(1.0), &[0.0, 0.0]), [1000, 0], "nothing to choose by");
         assert_eq!(constant(1.0).choose(&[], 0, AREA, 0.5), 0);
     }

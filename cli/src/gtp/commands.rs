@@ -17,7 +17,7 @@ use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
 use crate::analysis::Object;
 use crate::analysis::go::{Params, Reporter, setup};
-use crate::go::{Evaluation, Search};
+use crate::go::{Evaluation, Evaluator, Game, Search};
 use crate::text::quoted;
 use crate::uci::console::aside;
 
@@ -38,7 +38,7 @@ pub enum Handler {
 use Handler::{Answers, Searches, Streams};
 
 /// All commands, in the order in which `list_commands` lists them.
-pub const ALL: [(&str, Handler); 54] = [
+pub const ALL: [(&str, Handler); 55] = [
     ("protocol_version", Answers(|_, args| args::none(args).map(|()| "2".to_string()))),
     ("name", Answers(|_, args| args::none(args).map(|()| "Oncilla".to_string()))),
     ("version", Answers(|_, args| args::none(args).map(|()| env!("CARGO_PKG_VERSION").to_string()))),
@@ -72,6 +72,7 @@ pub const ALL: [(&str, Handler); 54] = [
     ("analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),
     ("stop", Answers(|_, args| args::none(args).map(|()| String::new()))),
     ("kata-raw-nn", Answers(raw)),
+    ("kata-raw-human-nn", Answers(raw_human)),
     ("time_settings", Answers(time_settings)),
     ("time_left", Answers(time_left)),
     ("kgs-time_settings", Answers(kgs_time_settings)),
@@ -393,6 +394,29 @@ fn analyze(
 }
 
 fn raw(session: &mut Session, args: Args<'_>) -> Reply {
+    let (game, symmetries) = looked_at(session, args)?;
+    let mut said = String::new();
+    for symmetry in symmetries {
+        let evaluation = session.player.raw(&game, symmetry)?;
+        said.push_str(&raw_text(&evaluation, symmetry, &game, &SCORES));
+    }
+    Ok(said)
+}
+
+/// Like `kata-raw-nn`, from the network for human play beside the main one.
+fn raw_human(session: &mut Session, args: Args<'_>) -> Reply {
+    let (game, symmetries) = looked_at(session, args)?;
+    let human = session.player.human().ok_or("expected a network for human play beside (--human-model), got none")?;
+    let mut said = String::new();
+    for symmetry in symmetries {
+        let evaluation = session.player.raw_of(human, &game, symmetry)?;
+        said.push_str(&raw_text(&evaluation, symmetry, &game, &HUMAN_SCORES));
+    }
+    Ok(said)
+}
+
+/// The current position, and the symmetries that the command's argument names.
+fn looked_at(session: &Session, args: Args<'_>) -> Result<(Box<Game>, Vec<Symmetry>), String> {
     let what = "a symmetry from 0 to 7, or all";
     let text = args::one(args, what)?;
     let game = session.record.turn_of(session.record.game().side_to_move());
@@ -407,34 +431,42 @@ fn raw(session: &mut Session, args: Args<'_>) -> Reply {
     if symmetries.iter().any(|symmetry| symmetry.transposes() && !is_square) {
         return Err(args::expected("0 to 3 on a board that is no square", args));
     }
-    let mut said = String::new();
-    for symmetry in symmetries {
-        let evaluation = session.player.raw(&game, symmetry)?;
-        said.push_str(&raw_text(&evaluation, symmetry, game.size(), game.side_to_move()));
-    }
-    Ok(said)
+    Ok((game, symmetries))
 }
 
+/// KataGo's names of the score and its square, and which other numbers it prints.
+struct Scores {
+    mean: &'static str,
+    square: &'static str,
+    /// Whether the lead and the time until the value is settled are printed. A network for human play knows neither.
+    all: bool,
+}
+
+const SCORES: Scores = Scores { mean: "whiteScoreSelfplay", square: "whiteScoreSelfplaySq", all: true };
+const HUMAN_SCORES: Scores = Scores { mean: "whiteScore", square: "whiteScoreSq", all: false };
+
 /// The evaluation as names and numbers, from White's view.
-fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, size: Size, to_move: Color) -> String {
-    let is_white = to_move == Color::White;
+fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, game: &Game, scores: &Scores) -> String {
+    let (size, is_white) = (game.size(), game.side_to_move() == Color::White);
     let sign = if is_white { 1.0 } else { -1.0 };
     let (win, loss) = if is_white { (evaluation.win, evaluation.loss) } else { (evaluation.loss, evaluation.win) };
     let [mean, stdev] = [evaluation.score_mean, evaluation.score_stdev];
     let [value_error, score_error] = evaluation.errors.unwrap_or([-1.0; 2]);
     let mut text = format!("symmetry {}\n", symmetry.number());
-    for (name, number) in [
-        ("whiteWin", win),
-        ("whiteLoss", loss),
-        ("noResult", evaluation.no_result),
-        ("whiteLead", sign * evaluation.lead),
-        ("whiteScoreSelfplay", sign * mean),
-        ("whiteScoreSelfplaySq", mean * mean + stdev * stdev),
-        ("varTimeLeft", evaluation.variance_time),
-        ("shorttermWinlossError", value_error),
-        ("shorttermScoreError", score_error),
+    for (name, number, is_told) in [
+        ("whiteWin", win, true),
+        ("whiteLoss", loss, true),
+        ("noResult", evaluation.no_result, true),
+        ("whiteLead", sign * evaluation.lead, scores.all),
+        (scores.mean, sign * mean, true),
+        (scores.square, mean * mean + stdev * stdev, true),
+        ("varTimeLeft", evaluation.variance_time, scores.all),
+        ("shorttermWinlossError", value_error, true),
+        ("shorttermScoreError", score_error, true),
     ] {
-        let _ = writeln!(text, "{name} {number:.6}");
+        if is_told {
+            let _ = writeln!(text, "{name} {number:.6}");
+        }
     }
     let probability = |p: &f32| if *p < 0.0 { "NAN".to_string() } else { format!("{p:.6}") };
     let rows = |numbers: Vec<String>| {
@@ -650,7 +682,9 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
         }
         settings.set(name, value).or_else(|| params.set(name, value)).unwrap_or(Ok(()))?;
     }
-    params.suit(player.evaluator().model().encodes_metadata())?;
+    let imitation = player.imitation();
+    imitation.permits(pairs.iter().map(|(name, _)| name.as_str()))?;
+    imitation.suits(&params)?;
     (player.settings, player.params) = (settings, params);
     let names = |wanted| pairs.iter().any(|(name, _)| name == wanted);
     player.has_visits |= names("maxVisits");
@@ -660,15 +694,17 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
 
 fn get_models(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
-    let evaluator = session.player.evaluator();
-    let model = evaluator.model();
-    let models = json!([{
-        "internalName": model.name,
-        "name": evaluator.settings().weights.to_string(),
-        "maxBatchSize": evaluator.facts(session.record.size()).map_or(1, |facts| facts.max_batch),
-        "usesHumanSLProfile": model.encodes_metadata(),
-        "version": model.version,
-    }]);
+    let model = |network: &Evaluator| {
+        json!({
+            "internalName": network.model().name,
+            "name": network.settings().weights.to_string(),
+            "maxBatchSize": network.facts(session.record.size()).map_or(1, |facts| facts.max_batch),
+            "usesHumanSLProfile": network.model().encodes_metadata(),
+            "version": network.model().version,
+        })
+    };
+    let player = &session.player;
+    let models: Value = [Some(player.evaluator()), player.human()].into_iter().flatten().map(model).collect();
     Ok(models.to_string())
 }
 
@@ -676,6 +712,7 @@ fn clear_cache(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>)
     args::none(args)?;
     slot.forget();
     session.player.evaluator().clear_cache();
+    session.player.human().into_iter().for_each(Evaluator::clear_cache);
     Ok(String::new())
 }
 

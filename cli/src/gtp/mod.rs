@@ -19,6 +19,7 @@ mod chance;
 mod clock;
 mod commands;
 mod handicap;
+mod imitation;
 mod line;
 mod memory;
 mod player;

@@ -10,15 +10,18 @@ use std::time::{Duration, Instant};
 
 use super::analyze::AnalyzeRequest;
 use super::clock::{Clock, System, moves_left};
+use super::imitation::{self, Candidate};
 use super::memory::MemoryBudget;
 use super::record::Record;
 use super::scoring::Judged;
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
-use crate::analysis::go::{Params, Reporter, Wanted};
+use crate::analysis::go::{Imitation, Params, Reporter, Wanted};
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
-use crate::go::{self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search};
+use crate::go::{
+    self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search, beside, shares_of_cache,
+};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
@@ -34,8 +37,8 @@ pub enum Decision {
 
 /// The results of a search, from the view of the side to move.
 struct SearchResult {
-    /// The moves that may be played, with the values by which they are chosen, the best first.
-    choices: Vec<(Move, f64)>,
+    /// The moves that may be played, the best first.
+    choices: Vec<Candidate>,
     win_loss: f64,
     lead: f64,
     playouts: u64,
@@ -67,9 +70,10 @@ pub struct Task<'t> {
     pub until: Option<Instant>,
 }
 
-/// Plays and analyses with one network.
+/// Plays and analyses with one network, and perhaps with a network for human play beside it.
 pub struct Player {
     evaluator: Arc<Evaluator>,
+    human: Option<Arc<Evaluator>>,
     memory_budget: MemoryBudget,
     /// Positions that are evaluated together; 0 for as many as suit what runs the network.
     minibatch: usize,
@@ -108,7 +112,8 @@ impl Player {
     /// A player with a network that has been read.
     ///
     /// # Errors
-    /// One line: a parameter with a value that it does not take, or that does not suit the network.
+    /// One line: a parameter with a value that it does not take, or that does not suit the networks; or if the network
+    /// of `--human-model` is not one for human play.
     pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
         // The defaults for play: unlike in analysis, the network sees the moves of the game, and no noise widens the
@@ -117,10 +122,17 @@ impl Player {
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let params = alone.of(typed, meaning)?;
-        params.suit(model.encodes_metadata())?;
+        let imitation = Imitation { by_main: model.encodes_metadata(), by_beside: meaning.human_model.is_some() };
+        imitation.suits(&params)?;
+        imitation.permits(typed.of_katago().iter().map(|(name, _)| name.as_str()))?;
+        imitation.unused(&params).iter().for_each(|line| aside(line));
+        let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, evaluator)).transpose()?;
         let memory_budget = MemoryBudget::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
+        let [of_main, of_human] = shares_of_cache(memory_budget.cache, human.is_some());
+        human.iter_mut().for_each(|human| human.set_cache(of_human));
         Ok(Self {
-            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), memory_budget.cache)),
+            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), of_main)),
+            human: human.map(Arc::new),
             memory_budget,
             minibatch,
             params,
@@ -140,12 +152,27 @@ impl Player {
         &self.evaluator
     }
 
-    /// Prepares what runs the network on boards of this size.
+    /// The evaluator of the network for human play beside the main one, if there is one.
+    pub fn human(&self) -> Option<&Evaluator> {
+        self.human.as_deref()
+    }
+
+    /// Which of the networks are for human play.
+    pub fn imitation(&self) -> Imitation {
+        Imitation { by_main: self.evaluator.model().encodes_metadata(), by_beside: self.human.is_some() }
+    }
+
+    /// Prepares what runs the networks on boards of this size.
     ///
     /// # Errors
     /// One line: no device.
     pub fn prepare(&mut self, size: Size) -> Result<(), String> {
-        let said = self.memory_budget.count(|| self.evaluator.prepare(size))?;
+        let networks = [Some(&self.evaluator), self.human.as_ref()];
+        let prepare = || {
+            let said: Result<Vec<_>, String> = networks.iter().flatten().map(|network| network.prepare(size)).collect();
+            Ok::<_, String>(said?.concat())
+        };
+        let said = self.memory_budget.count(prepare)?;
         let too_low = if said.is_empty() { None } else { self.memory_budget.too_low() };
         said.iter().chain(&too_low).for_each(|note| aside(note));
         Ok(())
@@ -236,6 +263,7 @@ impl Player {
     fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
         let mut plan = task.params.plan(batch, self.memory_budget.of_tree());
         plan.keeps_ownership = task.request.wanted.any_ownership();
+        plan.human = self.human.clone();
         let restrictions = Arc::new(task.request.restrictions.clone());
         let asked = Arc::clone(&restrictions);
         plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
@@ -304,9 +332,10 @@ impl Player {
         // Both closures below use `watch`, one after the other.
         let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
+        let imitates = self.settings.human_chosen_move_prop > 0.0;
         let result = self.search(slot, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
-            search_result(&params, request.wanted, search)
+            search_result(&params, request.wanted, search, imitates)
         })?;
         if keeps {
             self.remember(Estimate { turn, color, win_loss: result.win_loss, lead: result.lead });
@@ -322,11 +351,12 @@ impl Player {
         Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, turn, game.size()) }))
     }
 
-    /// Chooses the best move, or another one by chance.
+    /// Chooses the best move, another one by chance, or one that a player of the profile would play.
     fn choose(&mut self, result: &SearchResult, turn: usize, size: Size) -> Move {
-        let values: Vec<f64> = result.choices.iter().map(|(_, value)| *value).collect();
+        let values: Vec<f64> = result.choices.iter().map(|candidate| candidate.value).collect();
+        let values = self.settings.imitating(&result.choices, &self.settings.left(&values), size.pass());
         let at = self.settings.choose(&values, turn, size.area(), self.random.uniform().into());
-        result.choices.get(at).map_or(size.pass(), |(mv, _)| *mv)
+        result.choices.get(at).map_or(size.pass(), |candidate| candidate.mv)
     }
 
     /// Searches the position as it stands in the opponent's time, until `goes_on`, which is called between two steps,
@@ -403,7 +433,9 @@ impl Player {
     /// # Errors
     /// Like [`Player::search`].
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
-        let params = Params { ignore_pre_root_history: true, ..self.params };
+        // The network beside the main one is not used here.
+        let human_profile = self.params.human_profile.filter(|_| self.imitation().by_main);
+        let params = Params { ignore_pre_root_history: true, human_profile, ..self.params };
         let request = AnalyzeRequest::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);
@@ -415,7 +447,7 @@ impl Player {
                 &mut SearchSlot::new(&memory),
                 &task,
                 |_| true,
-                |search| search_result(&params, request.wanted, search),
+                |search| search_result(&params, request.wanted, search, false),
             )?;
             ownership.iter_mut().zip(&result.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
             if color == record.game().side_to_move() {
@@ -430,7 +462,20 @@ impl Player {
     /// # Errors
     /// Like [`Evaluator::run`].
     pub fn raw(&self, game: &Game, symmetry: oncilla_go::Symmetry) -> Result<Arc<Evaluation>, String> {
-        let (evaluation, said) = self.evaluator.ask(game, &self.question(symmetry))?;
+        self.raw_of(&self.evaluator, game, symmetry)
+    }
+
+    /// The evaluation of the position by one of the networks, seen through a symmetry.
+    ///
+    /// # Errors
+    /// Like [`Evaluator::run`].
+    pub fn raw_of(
+        &self,
+        network: &Evaluator,
+        game: &Game,
+        symmetry: oncilla_go::Symmetry,
+    ) -> Result<Arc<Evaluation>, String> {
+        let (evaluation, said) = network.ask(game, &self.question(symmetry))?;
         said.iter().for_each(|line| aside(line));
         Ok(evaluation)
     }
@@ -478,24 +523,26 @@ fn scaled(limit: u64, factor: f64) -> u64 {
     if factor >= 1.0 { limit } else { ((limit as f64 * factor) as u64).max(1) }
 }
 
-/// The results of a search, from the view of the side to move.
-fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>) -> SearchResult {
+/// The results of a search, from the view of the side to move. `imitates` is whether the choices need the policy of a
+/// player of the profile.
+fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>, imitates: bool) -> SearchResult {
     let game = search.root();
     let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
     let raw = search.raw();
     let mut result = SearchResult {
-        choices: vec![(likeliest(game, raw), 1.0)],
+        choices: Vec::new(),
         win_loss: f64::from(raw.win - raw.loss),
         lead: raw.lead.into(),
         playouts: search.playouts(),
         ownership: raw.ownership.iter().map(|owned| sign * f64::from(*owned)).collect(),
     };
-    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return result };
-    let mut choices = Reporter::new(params, wanted, search).choices();
-    choices.retain(|(mv, _)| game.is_legal(*mv));
-    if !choices.is_empty() {
-        result.choices = choices;
+    let reporter = Reporter::new(params, wanted, search);
+    result.choices = imitation::candidates(&reporter, search, imitates);
+    result.choices.retain(|candidate| game.is_legal(candidate.mv));
+    if result.choices.is_empty() {
+        result.choices = vec![Candidate { mv: likeliest(game, raw), value: 1.0, utility: None, human: 0.0 }];
     }
+    let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return result };
     let averages = search.averages(&root, at, &mut Default::default());
     (result.win_loss, result.lead) = (sign * averages.win_loss, sign * averages.lead);
     if search.plan().keeps_ownership {

@@ -41,6 +41,12 @@ params! {
     chosen_move_subtract: f64 = 0.0, in 0.0..=1e10, "chosenMoveSubtract";
     /// Moves with fewer visits are not chosen by chance.
     chosen_move_prune: f64 = 1.0, in 0.0..=1e10, "chosenMovePrune";
+    /// How far a move is chosen as a player of the profile would choose it: 1 is all the way. Visits choose the rest.
+    human_chosen_move_prop: f64 = 0.0, in 0.0..=1.0, "humanSLChosenMoveProp";
+    /// Whether visits alone decide how likely a pass is.
+    human_chosen_move_ignore_pass: bool = false, in ANYTHING, "humanSLChosenMoveIgnorePass";
+    /// A move that is worse than the best one by so much utility is e times less likely than the player would play it.
+    human_chosen_move_pikl_lambda: f64 = 1e9, in 0.0..=1e9, "humanSLChosenMovePiklLambda";
     /// Doublings that it is taken to search more than its opponent, where it has given a handicap, for each point of
     /// that.
     advantage_for_each_point: f64 = 0.045, in 0.0..=0.5, "dynamicPlayoutDoublingAdvantageCapPerOppLead";
@@ -275,6 +281,7 @@ mod tests {
             assert!(Settings::has(name), "{name}");
             let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer"].contains(&name)
                 || name.starts_with("chosenMove")
+                || name.starts_with("humanSLChosenMove")
                 || name.ends_with("Pondering");
             assert_eq!(Params::has(name), both, "{name}");
         }

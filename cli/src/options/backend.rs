@@ -84,6 +84,11 @@ pub fn weights(text: &str) -> Weights {
     }
 }
 
+/// Like [`weights`], for the network beside the main one; an empty text stands for none.
+pub fn human_model(text: &str) -> Option<Weights> {
+    (!unquoted(text).trim().is_empty()).then(|| weights(text))
+}
+
 /// The source of hints: `auto`, `off`, or a file.
 pub fn hints(text: &str) -> HintsFrom {
     match unquoted(text) {
@@ -200,6 +205,15 @@ mod tests {
         ] {
             assert_eq!(read(text).unwrap().devices, ["0", "1"], "{text}");
         }
+    }
+
+    #[test]
+    fn a_network_beside_is_none_without_a_name() {
+        for text in ["", " ", "\"\""] {
+            assert_eq!(human_model(text), None);
+        }
+        assert_eq!(human_model("human.bin.gz"), Some(Weights::File("human.bin.gz".into())));
+        assert_eq!(human_model("tiny"), Some(Weights::BuiltIn(BuiltIn::Tiny)), "and is refused where it is read");
     }
 
     #[test]

@@ -5,13 +5,14 @@ use super::typed::Typed;
 
 /// Flags with an effect in both games: those of the program, memory, devices, clock and analysis. In place of the
 /// others, a search of Go has KataGo's parameters (`docs/go.md`).
-const COUNT: [&str; 28] = [
+const COUNT: [&str; 29] = [
     "analysis-pv-len",
     "backend",
     "backend-opts",
     "cache-dir",
     "config",
     "hash",
+    "human-model",
     "line-mb",
     "logfile",
     "max-playouts",

@@ -47,6 +47,15 @@ const OF_GTP: &str = "
     searchFactorWhenWinning=0.40 searchFactorWhenWinningThreshold=0.95 searchRandSeed=hijklmn
     analysisWideRootNoise=0.04 analysisIgnorePreRootHistory=true";
 
+/// The settings of KataGo's files for a network for human play beside the main one (`gtp_human5k_example.cfg` and
+/// `gtp_human9d_search_example.cfg`), without those that its other files have, too.
+const OF_HUMAN_PLAY: &str = "
+    delayMoveScale=2.0 delayMoveMax=10.0 humanSLProfile=preaz_5k humanSLChosenMoveProp=1.0 humanSLChosenMoveIgnorePass=true
+    humanSLChosenMovePiklLambda=0.06 humanSLRootExploreProbWeightless=0.0 humanSLRootExploreProbWeightful=0.0
+    humanSLPlaExploreProbWeightless=0.0 humanSLPlaExploreProbWeightful=0.0 humanSLOppExploreProbWeightless=0.0
+    humanSLOppExploreProbWeightful=0.0 humanSLCpuctExploration=0.50 humanSLCpuctPermanent=0.2
+    chosenMoveTemperatureOnlyBelowProb=0.01 logSearchInfoForChosenMove=false";
+
 /// The rules of the file for `gtp`, in both of its forms.
 const RULES: [&str; 2] = [
     "rules=tromp-taylor",
@@ -80,6 +89,11 @@ const RANGES: &[(&str, &str, &str)] = &[
     ("dynamicScoreUtilityFactor", "0", "1"),
     ("fpuParentWeightByVisitedPolicyPow", "0", "5"),
     ("fpuReductionMax", "0", "2"),
+    ("humanSLChosenMovePiklLambda", "0", "1000000000"),
+    ("humanSLChosenMoveProp", "0", "1"),
+    ("humanSLCpuctExploration", "0", "1000"),
+    ("humanSLCpuctPermanent", "0", "1000"),
+    ("humanSLRootExploreProbWeightful", "0", "1"),
     ("lagBuffer", "0", "3600"),
     ("lcbStdevs", "1", "12"),
     ("maxPlayouts", "1", "1125899906842624"),
@@ -143,6 +157,20 @@ fn the_examples_are_taken_as_they_stand() {
         assert_eq!((settings.resign_threshold, rules(&typed).is_ok()), (-0.9, true));
         assert!(typed.of_katago().iter().all(|(name, value)| katago::reduced(name, value).is_none()));
     }
+}
+
+#[test]
+fn so_are_those_for_human_play() {
+    let (typed, unused) = read(&[COMMON, OF_GTP, OF_HUMAN_PLAY]);
+    let lacking: Vec<_> = typed.of_katago().iter().filter(|(name, value)| Params::lacks(name, value)).collect();
+    // The second is a setting of GTP, where it has its effect.
+    let names: Vec<&str> = lacking.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((unused.len(), &names[..]), (0, &["nnRandomize", "nnRandSeed", "humanSLChosenMoveProp"][..]));
+    let (params, settings) = meaning(&typed);
+    assert_eq!(params.get("humanSLProfile").as_deref(), Some("preaz_5k"));
+    assert_eq!((params.human_cpuct_exploration, params.human_cpuct_permanent), (0.5, 0.2));
+    assert_eq!((settings.human_chosen_move_prop, settings.human_chosen_move_ignore_pass), (1.0, true));
+    assert_eq!(settings.human_chosen_move_pikl_lambda, 0.06);
 }
 
 #[test]

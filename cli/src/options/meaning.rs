@@ -89,6 +89,8 @@ pub struct Meaning {
     pub output: Output,
     /// The settings of `oncilla analysis`.
     pub analysis: Analysis,
+    /// `--human-model`: a network for human play beside the main one.
+    pub human_model: Option<Weights>,
     /// `LogFile`: a copy of the UCI traffic is appended to this file.
     pub log_file: Option<PathBuf>,
     /// `--preload`: the network is loaded at the start, not at the first `isready` or `go`.
@@ -199,6 +201,7 @@ impl Draft {
             settings,
             output: Output::default(),
             analysis: Analysis::default(),
+            human_model: None,
             log_file: None,
             preload: false,
             show_hidden: false,

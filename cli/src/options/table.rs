@@ -1078,6 +1078,16 @@ const NETWORK: &[Opt] = &[
     )
     .short('w'),
     Opt::text(
+        "",
+        "human-model",
+        "",
+        "Go, analysis and gtp: a network of KataGo's for human play beside the main one (docs/go.md), looked for as --weights is.",
+        Sets(|d, text| {
+            d.meaning.human_model = backend::human_model(text);
+            Ok(())
+        }),
+    ),
+    Opt::text(
         "Hints",
         "hints",
         "auto",

@@ -15,7 +15,7 @@ use crate::analysis::hash;
 use crate::analysis::request::Object;
 use crate::go::ending::{self, Searched};
 use crate::go::notes::{At, Averages, Note};
-use crate::go::{Game, Search};
+use crate::go::{Evaluation, Game, Search};
 use crate::options::Perspective;
 
 /// The longest line of play: the first move and as many more as a query may ask for.
@@ -39,6 +39,19 @@ pub struct Reporter<'r, 's> {
     size: Size,
     /// 1 if numbers are given from White's view, −1 if from Black's.
     side: f64,
+}
+
+/// A visited move of the root, for whoever chooses what to play.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// The move.
+    pub mv: Move,
+    /// The value by which it is chosen (KataGo's `playSelectionValue`).
+    pub value: f64,
+    /// The mean utility of its visits for the side to move, without bonuses.
+    pub utility: f64,
+    /// Whether it is a pass that should wait until nothing else is as good (`fillDameBeforePass`).
+    pub waits: bool,
 }
 
 /// A move of the root.
@@ -68,10 +81,16 @@ impl<'r, 's> Reporter<'r, 's> {
         Self { params, wanted, search, size: search.root().size(), side }
     }
 
-    /// The visited moves, each with the value by which it is chosen, the one to play first.
-    pub fn choices(&self) -> Vec<(Move, f64)> {
+    /// The visited moves, the one to play first.
+    pub fn choices(&self) -> Vec<Choice> {
         let candidates = self.candidates(&mut HashMap::new());
-        candidates.iter().map(|candidate| (Move(candidate.mv.0), candidate.arm.value)).collect()
+        let pass_waits = self.pass_can_wait(&candidates);
+        let choice = |Candidate { mv, averages, arm, .. }: &Candidate<'_, '_>| {
+            let mv = Move(mv.0);
+            let waits = pass_waits && mv == self.size.pass();
+            Choice { mv, value: arm.value, utility: self.to_move() * averages.utility, waits }
+        };
+        candidates.iter().map(choice).collect()
     }
 
     /// `rootInfo`, `moveInfos` and whatever else is wanted.
@@ -90,8 +109,10 @@ impl<'r, 's> Reporter<'r, 's> {
         }
         answer.insert("moveInfos".into(), Json::Array(infos));
         if policy {
-            let numbers: Vec<Json> = self.search.raw().policy.iter().map(|&p| illegal_or(p)).collect();
-            answer.insert("policy".into(), Json::Array(numbers));
+            let words = [("policy", Some(self.search.raw())), ("humanPolicy", self.search.human())];
+            for (name, word) in words.into_iter().filter_map(|(name, word)| Some((name, word?))) {
+                answer.insert(name.into(), word.policy.iter().map(|&p| illegal_or(p)).collect());
+            }
         }
         if ownership || ownership_stdev {
             let root = self.search.tree().zip(self.search.notes().root());
@@ -196,7 +217,7 @@ impl<'r, 's> Reporter<'r, 's> {
 
     /// The network's prior of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior also
     /// includes the search's treatment of mirror images and of moves that are not searched.
-    fn prior(&self, mv: Move) -> f64 {
+    pub fn prior(&self, mv: Move) -> f64 {
         let power = 1.0 / self.params.root_policy_temperature;
         let policy = &self.search.raw().policy;
         let tempered = |p: f32| f64::from(p.max(0.0)).powf(power);
@@ -217,6 +238,10 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("weight".into(), number(averages.weight));
         info.insert("edgeWeight".into(), number(arm.weight));
         info.insert("prior".into(), number(arm.prior));
+        if let Some(human) = self.search.human() {
+            let image = image.apply(self.size, Move(candidate.mv.0));
+            info.insert("humanPrior".into(), number(human.policy[image.index()].max(0.0).into()));
+        }
         info.insert("playSelectionValue".into(), number(arm.value));
         self.put_averages(&mut info, averages);
         if self.wanted.no_result_value {
@@ -278,18 +303,30 @@ impl<'r, 's> Reporter<'r, 's> {
         let raw = self.search.raw();
         // From the side to move's view to the view that is asked for.
         let sign = self.side * self.to_move();
-        let winrate = f64::from(raw.winrate());
-        info.insert("rawWinrate".into(), number(0.5 + sign * (winrate - 0.5)));
+        let winrate = |word: &Evaluation| number(0.5 + sign * (f64::from(word.winrate()) - 0.5));
+        info.insert("rawWinrate".into(), winrate(raw));
         info.insert("rawLead".into(), number(sign * f64::from(raw.lead)));
         info.insert("rawScoreSelfplay".into(), number(sign * f64::from(raw.score_mean)));
         info.insert("rawScoreSelfplayStdev".into(), number(raw.score_stdev.into()));
         info.insert("rawNoResultProb".into(), number(raw.no_result.into()));
         // KataGo says by −1 that a network has no such head; half of that is the number for the win rate.
-        let [value, score] = raw.errors.unwrap_or([-1.0, -1.0]);
-        info.insert("rawStWrError".into(), number(0.5 * f64::from(value)));
-        info.insert("rawStScoreError".into(), number(score.into()));
+        let errors = |word: &Evaluation| {
+            let [value, score] = word.errors.unwrap_or([-1.0, -1.0]);
+            [number(0.5 * f64::from(value)), number(score.into())]
+        };
+        let [value, score] = errors(raw);
+        info.insert("rawStWrError".into(), value);
+        info.insert("rawStScoreError".into(), score);
         let time = if raw.errors.is_some() { raw.variance_time } else { -1.0 };
         info.insert("rawVarTimeLeft".into(), number(time.into()));
+        if let Some(human) = self.search.human() {
+            info.insert("humanWinrate".into(), winrate(human));
+            info.insert("humanScoreMean".into(), number(sign * f64::from(human.score_mean)));
+            info.insert("humanScoreStdev".into(), number(human.score_stdev.into()));
+            let [value, score] = errors(human);
+            info.insert("humanStWrError".into(), value);
+            info.insert("humanStScoreError".into(), score);
+        }
         let [this, alike] = hashes(self.search.root());
         info.insert("thisHash".into(), json!(this));
         info.insert("symHash".into(), json!(alike));

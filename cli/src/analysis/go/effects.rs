@@ -1,16 +1,16 @@
 //! Every parameter of the search has an effect: with another value, the same search gives another answer.
 
 use super::answer;
+use super::imitation::Imitation;
 use super::params::Params;
 use super::query::{Defaults, Query};
 use crate::go::tests::evaluator_with;
-use crate::go::{self, Evaluator, Game, Limits, Search};
+use crate::go::{self, Evaluator, Game, Limits, Plan, Search};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Parameters whose effect no single search shows, and where it is tested.
-const ELSEWHERE: [(&str, &str); 3] = [
-    ("humanSLProfile", "networks for human play alone are told: go/tests/human.rs"),
+const ELSEWHERE: [(&str, &str); 2] = [
     ("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go.rs, cli/tests/gtp.rs"),
     ("subtreeValueBiasFreeProp", "something is forgotten when the game goes on: go/tests/reuse.rs"),
 ];
@@ -43,6 +43,9 @@ type Said = [(&'static str, &'static str)];
 
 /// A parameter, another value for it, the position in which that matters, and what both queries have to set beside it.
 type Change = (&'static str, &'static str, Position, &'static Said);
+
+/// Somebody is imitated, by the network for human play beside the main one.
+const IMITATING: &Said = &[("humanSLProfile", "rank_3d")];
 
 const CHANGES: &[Change] = &[
     ("maxVisits", "30", Opening, &[]),
@@ -84,6 +87,10 @@ const CHANGES: &[Change] = &[
     ("enablePassingHacks", "false", Passed, &[("conservativePass", "false"), ("ignorePreRootHistory", "false")]),
     ("playoutDoublingAdvantage", "1", Opening, &[]),
     ("playoutDoublingAdvantagePla", "BLACK", Opening, &[("playoutDoublingAdvantage", "1")]),
+    ("humanSLProfile", "rank_3d", Opening, &[]),
+    ("humanSLRootExploreProbWeightful", "0.5", Opening, IMITATING),
+    ("humanSLCpuctExploration", "5", Opening, &[IMITATING[0], ("humanSLRootExploreProbWeightful", "0.5")]),
+    ("humanSLCpuctPermanent", "2", Opening, &[IMITATING[0], ("humanSLRootExploreProbWeightful", "0.5")]),
     ("policyOptimism", "0", Opening, &[]),
     ("rootPolicyOptimism", "1", Opening, &[]),
     ("rootNumSymmetriesToSample", "4", Opening, &[]),
@@ -123,17 +130,20 @@ impl Position {
     }
 }
 
-/// The whole answer to a query with these parameters.
-fn said(evaluator: &Arc<Evaluator>, position: Position, settings: &[(&str, &str)]) -> String {
+/// The whole answer to a query with these parameters, with a main network and one for human play beside it.
+fn said(networks: &[Arc<Evaluator>; 2], position: Position, settings: &[(&str, &str)]) -> String {
+    let [evaluator, human] = networks;
     let max_visits = if matches!(position, Roomy) { 600 } else { 120 };
     let mut params = Params { max_visits, ..Params::default() };
     settings.iter().for_each(|(name, value)| assert_eq!(params.set(name, value), Some(Ok(())), "{name}"));
     let query = position.query();
-    let read = Defaults::new(params).read("q", query.as_object().unwrap());
+    let networks = Imitation { by_main: false, by_beside: true };
+    let read = Defaults::for_networks(params, networks).read("q", query.as_object().unwrap());
     let query: Arc<Query> = Arc::new(read.query.expect("a query").query);
     let turn = query.setup.turns();
     let game: Arc<Game> = Arc::new(query.setup.game(turn));
-    let (plan, memory) = (query.plan(1, usize::MAX), go::memory(4 << 20, 1).expect("memory"));
+    let plan = Plan { human: Some(Arc::clone(human)), ..query.plan(1, usize::MAX) };
+    let memory = go::memory(4 << 20, 1).expect("memory");
     let mut search = Search::new(Arc::clone(evaluator), &memory, game, plan).expect("a search");
     let limits = Limits { visits: query.params.max_visits, playouts: query.params.max_playouts, step: 64 };
     search.run(&limits, |_| true).expect("a search");
@@ -142,14 +152,14 @@ fn said(evaluator: &Arc<Evaluator>, position: Position, settings: &[(&str, &str)
 
 #[test]
 fn every_parameter_changes_what_is_said() {
-    // This network has a plain policy and an optimistic one.
-    let evaluator = Arc::new(evaluator_with("tiny-v15.bin.gz"));
+    // The first of them has a plain policy and an optimistic one.
+    let networks = ["tiny-v15.bin.gz", "tiny-human.bin.gz"].map(|file| Arc::new(evaluator_with(file)));
     let silent: Vec<&str> = CHANGES
         .iter()
         .filter(|(name, value, position, beside)| {
-            let without = said(&evaluator, *position, beside);
-            assert_eq!(without, said(&evaluator, *position, beside), "{name}: nothing is left to chance");
-            without == said(&evaluator, *position, &[beside, &[(*name, *value)][..]].concat())
+            let without = said(&networks, *position, beside);
+            assert_eq!(without, said(&networks, *position, beside), "{name}: nothing is left to chance");
+            without == said(&networks, *position, &[beside, &[(*name, *value)][..]].concat())
         })
         .map(|(name, ..)| *name)
         .collect();

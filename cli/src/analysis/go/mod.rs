@@ -7,6 +7,7 @@ mod batches;
 mod choice;
 #[cfg(test)]
 mod effects;
+mod imitation;
 pub mod params;
 mod plan;
 mod pool;
@@ -18,7 +19,8 @@ pub mod setup;
 pub mod vertex;
 mod worker;
 
-pub use answer::Reporter;
+pub use answer::{Choice, Reporter};
+pub use imitation::Imitation;
 pub use params::Params;
 pub use pool::Pool;
 pub use query::{Defaults, Query, Wanted, is_field};

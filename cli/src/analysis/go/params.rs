@@ -160,6 +160,12 @@ params! {
     playout_doubling_advantage_pla: Option<Color> = None, in ANYTHING, "playoutDoublingAdvantagePla";
     /// Whose play is imitated, with a network for human play.
     human_profile: Option<Profile> = None, in ANYTHING, "humanSLProfile";
+    /// Part of the playouts whose first move is chosen by the policy of the network for human play beside the main one.
+    human_root_explore: f64 = 0.0, in 0.0..=1.0, "humanSLRootExploreProbWeightful";
+    /// Weight of exploration in the choice of such a move.
+    human_cpuct_exploration: f64 = 1.0, in 0.0..=1000.0, "humanSLCpuctExploration";
+    /// What that weight grows by with the square root of the visits.
+    human_cpuct_permanent: f64 = 0.0, in 0.0..=1000.0, "humanSLCpuctPermanent";
     /// How much of a network's optimistic policy is used, in the tree.
     policy_optimism: f64 = 1.0, in 0.0..=1.0, "policyOptimism";
     /// The same at the root.
@@ -192,7 +198,7 @@ const OF_THE_PROGRAM: [&str; 2] = ["assumeMultipleStartingBlackMovesAreHandicap"
 
 /// KataGo's parameters for logs, devices, threads, caches, clocks and the choice of a move to play, which are not in
 /// the table. They don't change an analysis, so a client that sets them makes no mistake.
-const OF_NO_SEARCH: [&str; 60] = [
+const OF_NO_SEARCH: [&str; 58] = [
     "analysisIgnorePreRootHistory",
     "analysisWideRootNoise",
     "chosenMoveTemperature",
@@ -205,10 +211,8 @@ const OF_NO_SEARCH: [&str; 60] = [
     "evalCacheMinVisits",
     "forDeterministicTesting",
     "homeDataDir",
-    "humanSLCpuctExploration",
-    "humanSLCpuctPermanent",
-    "humanSLRootExploreProbWeightful",
-    "humanSLRootExploreProbWeightless",
+    "humanSLChosenMoveIgnorePass",
+    "humanSLChosenMovePiklLambda",
     "lagBuffer",
     "logAllRequests",
     "logAllResponses",
@@ -261,7 +265,7 @@ const OF_GTP: [&str; 2] = ["analysisIgnorePreRootHistory", "analysisWideRootNois
 
 /// Parameters of KataGo's search that are not in the table, with the value with which it does what is done here. With
 /// another value KataGo's analysis changes, and ours does not.
-const LACKING: [(&str, &str); 24] = [
+const LACKING: [(&str, &str); 30] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
@@ -275,6 +279,12 @@ const LACKING: [(&str, &str); 24] = [
     ("genmoveAntiMirror", "false"),
     ("graphSearchCatchUpLeakProb", "0"),
     ("graphSearchRepBound", ""),
+    ("humanSLChosenMoveProp", "0"),
+    ("humanSLOppExploreProbWeightful", "0"),
+    ("humanSLOppExploreProbWeightless", "0"),
+    ("humanSLPlaExploreProbWeightful", "0"),
+    ("humanSLPlaExploreProbWeightless", "0"),
+    ("humanSLRootExploreProbWeightless", "0"),
     ("nnRandSeed", ""),
     ("nnRandomize", "false"),
     ("noisePruningCap", "1e50"),
@@ -287,9 +297,6 @@ const LACKING: [(&str, &str); 24] = [
     ("useGraphSearch", "true"),
     ("useNonBuggyLcb", "true"),
 ];
-
-/// Why a network that is not for human play can't have a profile.
-const UNUSED_PROFILE: &str = "humanSLProfile is specified as config param but the network does not use it";
 
 impl Params {
     /// These parameters, changed by what was given under KataGo's names and then by the program's own options.
@@ -330,17 +337,6 @@ impl Params {
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let is_known = OF_NO_SEARCH.contains(&name) || as_here(name).is_some();
         self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
-    }
-
-    /// Whether a network can be used with these parameters: one that is not for human play imitates nobody.
-    ///
-    /// # Errors
-    /// One line in KataGo's words, without the network's file.
-    pub fn suit(&self, is_for_human_play: bool) -> Result<(), String> {
-        match self.human_profile {
-            Some(_) if !is_for_human_play => Err(UNUSED_PROFILE.to_string()),
-            _ => Ok(()),
-        }
     }
 
     /// Whether KataGo has a parameter of this name.

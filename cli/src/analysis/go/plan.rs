@@ -5,7 +5,7 @@ use super::query::Query;
 use super::restrictions::Restrictions;
 use crate::go::bias::Correction;
 use crate::go::utility::Factors;
-use crate::go::{Allowed, Plan, PolicyRules, Question, Seen, Uncertainty};
+use crate::go::{Allowed, HumanExploration, Plan, PolicyRules, Question, Seen, Uncertainty};
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::weighing::Weighing;
 use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, Params as CoreParams};
@@ -83,6 +83,12 @@ impl Params {
             question: Question { planes, policy, profile: params.human_profile, ..Question::default() },
             advantage_of: params.playout_doubling_advantage_pla,
             root_optimism: params.root_policy_optimism as f32,
+            human: None,
+            human_exploration: (params.human_root_explore > 0.0).then_some(HumanExploration {
+                part: params.human_root_explore,
+                constant: params.human_cpuct_exploration,
+                growth: params.human_cpuct_permanent,
+            }),
             history: match (params.ignore_all_history, params.ignore_pre_root_history) {
                 (true, _) => Seen::Nothing,
                 (false, true) => Seen::BelowRoot,

@@ -6,6 +6,7 @@ use oncilla_go::Size;
 use oncilla_nets::katago::Model;
 use serde_json::{Value, json};
 
+use super::imitation::Imitation;
 use super::params::Params;
 use super::query::{Defaults, Query};
 use super::worker::Worker;
@@ -18,7 +19,7 @@ use crate::analysis::pool::{MOST_AT_A_TIME, threads};
 use crate::analysis::request::Object;
 use crate::engine::bytes_of_mb;
 use crate::engine::{CacheCounts, EvaluatorCounts};
-use crate::go::Evaluator;
+use crate::go::{Evaluator, beside, shares_of_cache};
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
 
@@ -33,42 +34,61 @@ const PARTS: usize = 2;
 pub struct Pool {
     defaults: Defaults,
     crew: QueryCrew<Query>,
-    evaluator: Arc<Evaluator>,
+    networks: Networks,
+}
+
+/// What evaluates.
+struct Networks {
+    /// The network that searches.
+    main: Arc<Evaluator>,
+    /// The one for human play beside it, if there is one.
+    human: Option<Arc<Evaluator>>,
 }
 
 impl Pool {
-    /// Makes the service that runs the network on the largest board, and starts the workers.
+    /// Makes the services that run the networks on the largest board, and starts the workers.
     ///
     /// # Errors
-    /// One line: a parameter of KataGo's has a value that it does not take, or that does not suit the network; or there
-    /// is no device or no thread.
+    /// One line: a parameter of KataGo's has a value that it does not take, or that does not suit the networks; the
+    /// network of `--human-model` is not one for human play; or there is no device or no thread.
     pub fn start(model: Model, typed: &Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
-        let (params, is_for_human_play) = (Params::default().of(typed, meaning)?, model.encodes_metadata());
-        params.suit(is_for_human_play)?;
-        let defaults = Defaults::for_network(params, is_for_human_play);
+        let params = Params::default().of(typed, meaning)?;
+        let imitation = Imitation { by_main: model.encodes_metadata(), by_beside: meaning.human_model.is_some() };
+        imitation.suits(&params)?;
+        imitation.permits(typed.of_katago().iter().map(|(name, _)| name.as_str()))?;
+        imitation.unused(&params).iter().for_each(|line| aside(line));
+        let defaults = Defaults::for_networks(params, imitation);
         let settings = &meaning.settings;
-        let mut evaluator = Evaluator::new(model, threads::for_all_searches(&settings.evaluator, meaning), 0);
-        evaluator.prepare(BOARD)?.iter().for_each(|note| aside(note));
+        let on = threads::for_all_searches(&settings.evaluator, meaning);
+        let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, &on)).transpose()?;
+        let mut evaluator = Evaluator::new(model, on, 0);
+        for network in [Some(&evaluator), human.as_ref()].into_iter().flatten() {
+            network.prepare(BOARD)?.iter().for_each(|note| aside(note));
+        }
         let parallel = match meaning.analysis.parallel {
             0 => evaluator.facts(BOARD).map_or(1, |facts| facts.searches.clamp(1, MOST_AT_A_TIME)),
             parallel => parallel,
         };
         let Shares { cache_mb, trees } =
             Shares::of(settings, &meaning.analysis, Asked { parallel, sessions: 0, parts: PARTS });
-        evaluator.set_cache(if settings.cache.entries == 0 { 0 } else { bytes_of_mb(cache_mb) });
-        let evaluator = Arc::new(evaluator);
+        let cache = if settings.cache.entries == 0 { 0 } else { bytes_of_mb(cache_mb) };
+        let [of_main, of_human] = shares_of_cache(cache, human.is_some());
+        evaluator.set_cache(of_main);
+        human.iter_mut().for_each(|human| human.set_cache(of_human));
+        let networks = Networks { main: Arc::new(evaluator), human: human.map(Arc::new) };
         let crew = QueryCrew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| {
             let worker = Worker {
                 queue: Arc::clone(queue),
                 output: Arc::clone(output),
-                evaluator: Arc::clone(&evaluator),
+                evaluator: Arc::clone(&networks.main),
+                human: networks.human.clone(),
                 tree_bytes: bytes_of_mb(trees.each_mb),
                 minibatch: settings.minibatch,
                 parallel: trees.parallel,
             };
             move || worker.run()
         })?;
-        Ok(Self { defaults, crew, evaluator })
+        Ok(Self { defaults, crew, networks })
     }
 }
 
@@ -81,7 +101,7 @@ impl Analyst for Pool {
         let actions = Actions {
             queue: &*self.crew.queue,
             output: &self.crew.output,
-            evaluator: &*self.evaluator,
+            networks: &self.networks,
             sessions: None,
             parallel: self.crew.count(),
         };
@@ -93,8 +113,10 @@ impl Analyst for Pool {
     }
 
     fn describe(&self) -> String {
-        let on = self.evaluator.facts(BOARD).map(|facts| facts.describe).unwrap_or_default();
-        format!("{}, for Go, on {on}", self.evaluator.model().name)
+        let Networks { main, human } = &self.networks;
+        let on = main.facts(BOARD).map(|facts| facts.describe).unwrap_or_default();
+        let beside = human.as_ref().map_or(String::new(), |human| format!(" with {} beside it", human.model().name));
+        format!("{}{beside}, for Go, on {on}", main.model().name)
     }
 
     fn parallel(&self) -> usize {
@@ -110,29 +132,42 @@ impl Analyst for Pool {
     }
 }
 
-impl About for Evaluator {
-    fn model(&self) -> Value {
-        let facts = self.facts(BOARD);
-        let is_half_precision = facts.as_ref().is_some_and(|facts| self.settings().is_half_precision(facts));
-        json!({
-            "internalName": Evaluator::model(self).name,
-            "maxBatchSize": facts.map_or(1, |facts| facts.max_batch),
-            "name": self.settings().weights.to_string(),
-            "usesHumanSLProfile": Evaluator::model(self).encodes_metadata(),
-            "usingFP16": is_half_precision.to_string(),
-            "version": Evaluator::model(self).version,
-        })
+impl Networks {
+    fn all(&self) -> impl Iterator<Item = &Evaluator> {
+        [Some(&self.main), self.human.as_ref()].into_iter().flatten().map(|network| &**network)
+    }
+}
+
+/// What a client is told of a network.
+fn model(network: &Evaluator) -> Value {
+    let (model, facts) = (network.model(), network.facts(BOARD));
+    let is_half_precision = facts.as_ref().is_some_and(|facts| network.settings().is_half_precision(facts));
+    json!({
+        "internalName": model.name,
+        "maxBatchSize": facts.map_or(1, |facts| facts.max_batch),
+        "name": network.settings().weights.to_string(),
+        "usesHumanSLProfile": model.encodes_metadata(),
+        "usingFP16": is_half_precision.to_string(),
+        "version": model.version,
+    })
+}
+
+impl About for Networks {
+    fn models(&self) -> Vec<Value> {
+        self.all().map(model).collect()
     }
 
     fn clear_cache(&self) {
-        self.clear_cache();
+        self.all().for_each(Evaluator::clear_cache);
     }
 
     fn counts(&self) -> EvaluatorCounts {
-        self.counts()
+        let counts = self.all().map(Evaluator::counts);
+        counts.reduce(EvaluatorCounts::and).unwrap_or_default()
     }
 
     fn cache_counts(&self) -> CacheCounts {
-        self.cache_counts()
+        let counts = self.all().map(Evaluator::cache_counts);
+        counts.reduce(CacheCounts::and).unwrap_or_default()
     }
 }

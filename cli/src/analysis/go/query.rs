@@ -3,6 +3,7 @@
 use oncilla_go::Rules;
 use serde_json::Value;
 
+use super::imitation::Imitation;
 use super::params::Params;
 use super::restrictions::Restrictions;
 use super::setup::{self, Setup, Transcript};
@@ -127,19 +128,19 @@ impl Wanted {
 #[derive(Clone, Debug, Default)]
 pub struct Defaults {
     params: Params,
-    /// Whether the network is one for human play: then a query has to have a profile, and otherwise it must have none.
-    is_for_human_play: bool,
+    /// If the main network is one for human play, a query has to have a profile; if no network is, it must have none.
+    networks: Imitation,
 }
 
 impl Defaults {
     /// Defaults with the program's parameters, for a network that is not for human play.
     pub fn new(params: Params) -> Self {
-        Self { params, is_for_human_play: false }
+        Self::for_networks(params, Imitation::default())
     }
 
-    /// Defaults with the program's parameters, for a network that may be for human play.
-    pub fn for_network(params: Params, is_for_human_play: bool) -> Self {
-        Self { params, is_for_human_play }
+    /// Defaults with the program's parameters, where these networks are for human play.
+    pub fn for_networks(params: Params, networks: Imitation) -> Self {
+        Self { params, networks }
     }
 
     /// Reads a query. The fields are looked at in KataGo's order, so that if several are bad, the same one is named.
@@ -172,9 +173,9 @@ impl Defaults {
     /// The parameters as changed by `overrideSettings`, and then by the query's own fields, which count for more.
     fn params(&self, fields: Fields<'_>, warnings: &mut Vec<BadField>) -> Result<Params, BadField> {
         let mut params = self.params;
-        override_settings(fields, &mut params, warnings)?;
-        params.suit(self.is_for_human_play).map_err(unset)?;
-        if self.is_for_human_play && params.human_profile.is_none() {
+        override_settings(fields, self.networks, &mut params, warnings)?;
+        self.networks.suits(&params).map_err(unset)?;
+        if self.networks.by_main && params.human_profile.is_none() {
             return Err(BadField::new(OVERRIDES, NO_PROFILE));
         }
         if let Some(visits) = fields.max_visits()? {
@@ -214,8 +215,16 @@ fn unset(reason: String) -> BadField {
 
 /// Reads `overrideSettings`. Names that KataGo doesn't have get one warning together, and so do parameters that only
 /// its search has; the warnings are given even if another field is bad.
-fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec<BadField>) -> Result<(), BadField> {
+fn override_settings(
+    fields: Fields<'_>,
+    networks: Imitation,
+    params: &mut Params,
+    warnings: &mut Vec<BadField>,
+) -> Result<(), BadField> {
     let Some(object) = fields.read(OVERRIDES, "Must be an object", Value::as_object)? else { return Ok(()) };
+    // A parameter with an empty value is as one that nobody has named: see below.
+    let named = object.iter().filter(|(_, value)| value.as_str() != Some("")).map(|(name, _)| name.as_str());
+    networks.permits(named).map_err(unset)?;
     let (mut unknown, mut lacking) = (Vec::new(), Vec::new());
     for (name, value) in object {
         let text = match value.as_str() {
@@ -225,7 +234,7 @@ fn override_settings(fields: Fields<'_>, params: &mut Params, warnings: &mut Vec
             Some(text) => text.to_string(),
             None => value.to_string(),
         };
-        if Params::lacks(name, &text) {
+        if value.as_str() != Some("") && Params::lacks(name, &text) {
             lacking.push(name.as_str());
         }
         match params.set_for_query(name, &text) {
@@ -305,7 +314,7 @@ mod tests {
     #[test]
     fn a_profile_goes_with_a_network_for_human_play() {
         let read = |is_for_human_play, fields: &Value| {
-            let defaults = Defaults::for_network(Params::default(), is_for_human_play);
+            let defaults = Defaults::for_networks(Params::default(), Imitation::alone(is_for_human_play));
             let read = defaults.read("q", &object(fields)).query;
             read.map(|accepted| accepted.query.params.get("humanSLProfile").unwrap()).map_err(|bad| bad.error)
         };
@@ -324,7 +333,7 @@ mod tests {
         // The program's own profile counts if a query has none.
         let mut params = Params::default();
         assert_eq!(params.set("humanSLProfile", "proyear_1990"), Some(Ok(())));
-        let read = Defaults::for_network(params, true).read("q", &object(&json!({})));
+        let read = Defaults::for_networks(params, Imitation::alone(true)).read("q", &object(&json!({})));
         assert_eq!(read.query.unwrap().query.params, params);
     }
 

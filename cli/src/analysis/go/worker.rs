@@ -12,7 +12,7 @@ use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
 use crate::analysis::{failed, nothing};
 use crate::engine::{Facts, guarded};
-use crate::go::{self, Evaluator, Game, Limits, Search};
+use crate::go::{self, Evaluator, Game, Limits, Plan, Search};
 use crate::text::quoted;
 
 /// What a worker needs.
@@ -21,8 +21,10 @@ pub struct Worker {
     pub queue: Arc<Queue<Query>>,
     /// Where answers go.
     pub output: Arc<Output>,
-    /// The network.
+    /// The network that searches.
     pub evaluator: Arc<Evaluator>,
+    /// The network for human play beside it, if there is one.
+    pub human: Option<Arc<Evaluator>>,
     /// The bytes of the worker's tree, and the most bytes for its notes.
     pub tree_bytes: usize,
     /// Positions that are evaluated together; 0 for as many as suit what runs the board.
@@ -63,7 +65,7 @@ impl Worker {
         let game: Arc<Game> = Arc::new(query.setup.game(turn));
         let (board, said) = self.evaluator.on(game.size())?;
         said.iter().for_each(|line| self.output.aside(line));
-        let plan = query.plan(self.batch(&board.facts()), self.tree_bytes);
+        let plan = Plan { human: self.human.clone(), ..query.plan(self.batch(&board.facts()), self.tree_bytes) };
         let memory = go::memory(self.tree_bytes, query.params.max_visits)?;
         let stop = Arc::new(AtomicBool::new(false));
         let hears = Arc::clone(&stop);

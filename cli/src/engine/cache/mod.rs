@@ -50,6 +50,19 @@ pub struct CacheCounts {
     pub bytes: u64,
 }
 
+impl CacheCounts {
+    /// The counts of two caches together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            hits: self.hits + other.hits,
+            misses: self.misses + other.misses,
+            evictions: self.evictions + other.evictions,
+            entries: self.entries + other.entries,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
 impl Cache {
     /// An empty cache that holds at most `entries` evaluations and takes at most `bytes` bytes, including all its own
     /// structures. `None` if there is no room for a single entry, or if the system does not grant the address space.

@@ -1,11 +1,15 @@
-//! Tests of a network for human play: its input, its evaluations, and its entries in the cache.
+//! Tests of a network for human play: its input, its evaluations, its entries in the cache, and its use beside another
+//! network.
 
-use super::evaluator_with;
-use crate::go::{Evaluation, Evaluator, Game, NO_PROFILE, PolicyRules, Question};
+use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
+use crate::engine::Memory;
+use crate::go::{Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Search};
 use oncilla_go::planes::{self, GLOBAL, SPATIAL};
 use oncilla_go::profile::Profile;
 use oncilla_go::{Color, Rules, Size};
 use oncilla_opencl::host::plain;
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn human() -> Evaluator {
     evaluator_with("tiny-human.bin.gz")
@@ -94,4 +98,129 @@ fn no_other_network_is_told() {
     let (evaluator, game) = (evaluator_with("tiny-v15.bin.gz"), game());
     assert_eq!(said(&evaluator, &game, &asking("rank_1k")), said(&evaluator, &game, &Question::default()));
     assert_eq!(evaluator.cache_counts().entries, 1);
+}
+
+/// The network for human play beside the main one.
+fn beside() -> Arc<Evaluator> {
+    Arc::new(human())
+}
+
+/// A position without symmetries, and how it is searched with a network for human play beside.
+fn imitating(fields: &Value, batch: usize, human: &Arc<Evaluator>) -> (Arc<Game>, Plan) {
+    let moves = json!([["B", "C3"], ["W", "D2"], ["B", "E4"]]);
+    let mut query = json!({ "boardXSize": 7, "boardYSize": 5, "rules": "tromp-taylor", "moves": moves });
+    query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let (game, mut plan) = asked(&plainly(&query), batch);
+    plan.human = Some(Arc::clone(human));
+    plan.question.profile = Profile::from_name("rank_3d_20k");
+    (game, plan)
+}
+
+/// Does something with a search of so many visits.
+fn searched<T>((game, plan): (Arc<Game>, Plan), visits: u64, look: impl FnOnce(&mut Search<'_>) -> T) -> T {
+    let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
+    let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+    search_on(&mut search, visits);
+    look(&mut search)
+}
+
+/// The visits of the root's moves, by move.
+fn visits(search: &Search<'_>) -> Vec<u32> {
+    let mut visits = vec![0; search.root().size().area() + 1];
+    for edge in search.tree().expect("a root").visited() {
+        visits[usize::from(edge.mv.expect("its name").0)] = edge.completed();
+    }
+    visits
+}
+
+/// What it says of the root is what its graph gives by definition, from planes that are put together here.
+#[test]
+fn beside_the_main_network_it_speaks_of_the_root() {
+    let evaluator = beside();
+    let (game, plan) = imitating(&json!({}), 1, &evaluator);
+    let profile = plan.question.profile.expect("a profile");
+    let options = planes::Options {
+        history: 0,
+        conservative_pass: true,
+        passing_hacks: true,
+        areas_with_suicide: true,
+        ..planes::Options::default()
+    };
+    let planes = planes::encode(&game, &options);
+    let mut input = vec![0.0; SPATIAL * 35];
+    planes.write_spatial(plan.question.symmetry, &mut input);
+    input.extend(planes.global());
+    input.extend(profile.metadata(Color::White, 35));
+    let outputs = plain::evaluate(&evaluator.model().graph(5, 7).expect("a graph"), &input).expect("an evaluation");
+    let logits = || outputs.policy[..35].iter().chain(&outputs.pass[..1]).zip(0_u16..);
+    let legal = |mv: u16| game.is_legal(oncilla_go::Move(mv));
+    let sum: f32 = logits().filter(|(_, mv)| legal(*mv)).map(|(logit, _)| logit.exp()).sum();
+    let expected: Vec<f32> = logits().map(|(logit, mv)| if legal(mv) { logit.exp() / sum } else { -1.0 }).collect();
+    searched((game, plan), 40, |search| {
+        let human = search.human().expect("its word");
+        let off = human.policy.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(off < 1e-5 && human.policy.len() == 36, "{off}");
+        assert_ne!(human.policy, search.raw().policy);
+    });
+    assert_eq!(evaluator.counts().evaluations, 1, "below the root it is not asked");
+}
+
+#[test]
+fn beside_the_main_network_it_changes_no_search_by_itself() {
+    let evaluator = beside();
+    let with = searched(imitating(&json!({}), 1, &evaluator), 80, |search| (visits(search), search.utility()));
+    let (game, plan) = imitating(&json!({}), 1, &evaluator);
+    let alone = Plan { human: None, ..plan };
+    assert_eq!(with, searched((game, alone), 80, |search| (visits(search), search.utility())));
+    // Without a profile nobody asks it, and that is no error.
+    let (game, mut plan) = imitating(&json!({}), 1, &evaluator);
+    plan.question.profile = None;
+    assert!(searched((game, plan), 1, |search| search.human().is_none()));
+}
+
+#[test]
+fn its_word_follows_the_game() {
+    let evaluator = beside();
+    let more = json!([["B", "C3"], ["W", "D2"], ["B", "E4"], ["W", "E3"]]);
+    searched(imitating(&json!({}), 1, &evaluator), 60, |search| {
+        let before = search.human().cloned();
+        let (game, plan) = imitating(&json!({ "moves": more }), 1, &evaluator);
+        search.turn_to(game, plan).expect("a search");
+        let fresh =
+            searched(imitating(&json!({ "moves": more }), 1, &human().into()), 1, |fresh| fresh.human().cloned());
+        assert!(search.human().is_some() && search.human() == fresh.as_ref() && before != fresh);
+    });
+}
+
+/// If exploration is all that counts, each visit goes to the move whose prior is the largest for its visits.
+#[test]
+fn the_root_may_be_explored_by_what_people_play() {
+    const VISITS: u64 = 200;
+    let evaluator = beside();
+    let exploring = |part, batch| {
+        let (game, mut plan) = imitating(&json!({}), batch, &evaluator);
+        plan.human_exploration = Some(HumanExploration { part, constant: 1000.0, growth: 0.0 });
+        (game, plan)
+    };
+    let (found, priors, flattening) = searched(exploring(1.0, 1), VISITS, |search| {
+        assert_eq!(search.visits(), VISITS);
+        (visits(search), search.human().expect("its word").policy.clone(), search.plan().root_flattening)
+    });
+    assert!(flattening > 1.0);
+    let priors: Vec<f32> = priors.iter().map(|prior| prior.max(0.0).powf(1.0 / flattening)).collect();
+    let mut expected = vec![0_u32; priors.len()];
+    for _ in 1..VISITS {
+        let score = |at: &usize| priors[*at] / (1 + expected[*at]) as f32;
+        let best = (0..priors.len()).max_by(|a, b| score(a).total_cmp(&score(b))).expect("a move");
+        expected[best] += 1;
+    }
+    assert!(found.iter().zip(&expected).all(|(a, b)| a.abs_diff(*b) <= 1), "{found:?} {expected:?}");
+    // With nothing of that, and with half of it, other moves are looked at.
+    let [none, half] = [0.0, 0.5].map(|part| searched(exploring(part, 1), VISITS, |search| visits(search)));
+    let far = |visits: &[u32]| visits.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).sum::<u32>();
+    assert!(far(&none) > far(&half) && far(&half) > far(&found), "{none:?} {half:?}");
+    // Batches have playouts in flight.
+    let together = searched(exploring(1.0, 8), VISITS, |search| visits(search));
+    assert_eq!(u64::from(together.iter().sum::<u32>()), VISITS - 1);
+    assert!(far(&together) < far(&half), "{together:?}");
 }

@@ -1,0 +1,129 @@
+//! Playouts that begin with a move that a player of the profile would look at, as in KataGo
+//! (`humanSLRootExploreProbWeightful`, `humanSLCpuctExploration`, `humanSLCpuctPermanent`).
+//!
+//! Such a playout chooses its move at the root by the policy of the network for human play, with an exploration of its
+//! own; below the root it goes on like any other, and its visit counts as much.
+
+use super::search::Search;
+use oncilla_core::Move;
+use oncilla_core::search::{EdgeView, Fpu};
+use oncilla_core::tree::Tree;
+use oncilla_go::Move as GoMove;
+
+/// Multiples of the golden ratio's fraction spread evenly over 0 to 1, however many there are.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// KataGo adds this to the weight of the root's moves, so that the first one is not for nothing.
+const OFFSET: f64 = 0.01;
+
+/// How much the root is explored so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HumanExploration {
+    /// The part of the playouts that begin so, from 0 to 1 (`humanSLRootExploreProbWeightful`).
+    pub part: f64,
+    /// The weight of exploration, in utility (`humanSLCpuctExploration`).
+    pub constant: f64,
+    /// What that grows by with the square root of the weight of the root's moves (`humanSLCpuctPermanent`).
+    pub growth: f64,
+}
+
+impl HumanExploration {
+    /// Whether the playout that comes after so many others begins so. KataGo leaves that to chance; here it is the same
+    /// in every run.
+    fn takes(&self, playouts: u64) -> bool {
+        (playouts as f64 * GOLDEN).fract() < self.part
+    }
+
+    /// The factor of a prior, which is then divided by one plus the move's weight, if all moves have `weight` together.
+    fn factor(&self, weight: f64) -> f64 {
+        (self.constant + self.growth * weight.sqrt()) * (weight + OFFSET).sqrt()
+    }
+}
+
+/// A move of the root as such a choice sees it.
+struct Arm {
+    mv: GoMove,
+    /// The prior of the network for human play.
+    prior: f64,
+    /// The mean utility for the side to move, once a visit has come back.
+    utility: Option<f64>,
+    /// The weight of its visits, including those in flight.
+    weight: f64,
+    /// The weight of those that have come back.
+    known: f64,
+}
+
+impl Search<'_> {
+    /// The move with which the next playout has to begin, with its place among the root's moves; `None` if the search
+    /// chooses by itself.
+    pub(super) fn human_choice(&self) -> Option<(usize, Move)> {
+        let exploration = self.plan().human_exploration.filter(|exploration| exploration.takes(self.playouts()))?;
+        self.human()?;
+        let moves = self.root_moves();
+        let arms = self.human_arms(&moves)?;
+        let urgency = self.human_urgency(&arms)?;
+        let factor = exploration.factor(arms.iter().map(|arm| arm.known).sum());
+        let score = |arm: &Arm| arm.utility.unwrap_or(urgency) + factor * arm.prior / (1.0 + arm.weight);
+        // Of equals the first one is taken.
+        let best = arms.iter().reduce(|best, arm| if score(arm) > score(best) { arm } else { best })?;
+        let place = moves.iter().position(|mv| *mv == best.mv)?;
+        Some((place, Move(best.mv.0)))
+    }
+
+    /// The root's moves; `None` as long as the root is not evaluated.
+    fn human_arms(&self, moves: &[GoMove]) -> Option<Vec<Arm>> {
+        let human = self.human()?;
+        let root = self.tree().filter(|root| root.is_expanded())?;
+        let (at_root, _) = self.notes.root()?;
+        let (sign, flattening) = (self.sign(at_root), f64::from(self.plan().root_flattening));
+        let arm = |edge: EdgeView<'_, Tree<'_>>| {
+            let mv = edge.mv.map(|mv| GoMove(mv.0)).or_else(|| moves.get(edge.index?).copied())?;
+            let prior = f64::from(human.policy[mv.index()].max(0.0)).powf(1.0 / flattening);
+            let known = self.notes.next(at_root, Move(mv.0)).filter(|_| edge.completed() > 0);
+            let each = known.map_or(1.0, |(_, note)| f64::from(note.passed.weight));
+            let utility =
+                known.map(|(_, note)| sign * (f64::from(note.passed.utility) + self.about.bonus(mv, &note.outlook)));
+            let [weight, known] = [edge.n(), edge.completed()].map(|visits| f64::from(visits) * each);
+            Some(Arm { mv, prior, utility, weight, known })
+        };
+        Some(root.edges().filter_map(arm).collect())
+    }
+
+    /// The utility that a move without visits is taken to have for the side to move, by the priors that were visited.
+    fn human_urgency(&self, arms: &[Arm]) -> Option<f64> {
+        let (at, note) = self.notes.root()?;
+        let plan = self.plan();
+        let visited: f64 = arms.iter().filter(|arm| arm.utility.is_some()).map(|arm| arm.prior).sum();
+        let visited = visited.min(1.0);
+        let share = visited.powf(plan.params.fpu_parent_power.into());
+        let [mean, own] = [note.passed.utility, note.raw_utility].map(|white| self.sign(at) * f64::from(white));
+        let most = plan.factors.most();
+        Some(match plan.params.root_fpu() {
+            Fpu::Reduction(value) => share * mean + (1.0 - share) * own - f64::from(value) * most * visited.sqrt(),
+            Fpu::Absolute(value) => f64::from(value) * most,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_part_is_spread_evenly() {
+        for part in [0.0, 0.25, 0.8, 1.0] {
+            let exploration = HumanExploration { part, constant: 1.0, growth: 0.0 };
+            for length in [10_u64, 100, 1000] {
+                let taken = (700..700 + length).filter(|playouts| exploration.takes(*playouts)).count() as f64;
+                assert!((taken - part * length as f64).abs() <= 2.0, "{part} {length}: {taken}");
+            }
+        }
+    }
+
+    #[test]
+    fn exploration_grows_with_what_was_visited() {
+        let exploration = HumanExploration { part: 1.0, constant: 0.5, growth: 2.0 };
+        assert!((exploration.factor(0.0) - 0.5 * 0.1).abs() < 1e-12);
+        assert!((exploration.factor(9.0) - 6.5 * 9.01_f64.sqrt()).abs() < 1e-12);
+    }
+}
