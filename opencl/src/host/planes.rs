@@ -117,9 +117,11 @@ fn single_number(plane: &[f32]) -> Option<f32> {
     let number = rank(plane, 0)[0];
     let mut differs = [0; LANES];
     for at in 0..LANES {
-        differs.iter_mut().zip(rank(plane, at)).for_each(|(differs, x)| *differs |= x.to_bits() ^ number.to_bits());
+        for (differs, x) in differs.iter_mut().zip(rank(plane, at)) {
+            *differs |= x.to_bits() ^ number.to_bits();
+        }
     }
-    (differs == [0; LANES]).then_some(number)
+    if differs == [0; LANES] { Some(number) } else { None }
 }
 
 /// Adds what the numbers of a plane add to their squares and the neighbours.
@@ -128,7 +130,11 @@ fn add_pieces<M: Arith>(plane: &[f32], taps: &[Block], panels: usize, sums: &mut
     let row = SIDE * panels;
     for at in 0..LANES {
         let numbers = rank(plane, at);
-        if numbers.iter().fold(0, |all, x| all | x.to_bits()) == 0 {
+        let mut any = 0;
+        for number in numbers {
+            any |= number.to_bits();
+        }
+        if any == 0 {
             continue;
         }
         for (file, &number) in numbers.iter().enumerate() {
