@@ -48,16 +48,24 @@ impl Settings {
     }
 
     /// Chooses one of several moves by their `values`, and returns its index: the best one, of equals the first, or
-    /// another by chance, of which there is as much as suits the number of `moves` so far. `uniform` is a random number
-    /// from 0 to 1.
+    /// another by chance, of which there is as much as suits the number of `moves` so far. Moves whose share of all
+    /// values is above `chosenMoveTemperatureOnlyBelowProb` are as likely as that share says, relative to each other,
+    /// whatever the temperature. `uniform` is a random number from 0 to 1.
     pub fn choose(&self, values: &[f64], moves: usize, points: usize, uniform: f64) -> usize {
         let temperature = self.temperature(moves, points);
         let better = |best: (usize, f64), other: (usize, f64)| if other.1 > best.1 { other } else { best };
         let (best, most) = values.iter().copied().enumerate().reduce(better).unwrap_or((0, 0.0));
-        if temperature <= COLD || most <= 0.0 {
+        let only_below = self.chosen_move_temperature_only_below_prob;
+        if (temperature <= COLD && only_below >= 1.0) || most <= 0.0 {
             return best;
         }
-        let share = |value: &f64| (value / most).powf(1.0 / temperature);
+        // As a share of the best move's value, like all that follows.
+        let threshold = (only_below * values.iter().sum::<f64>() / most).min(1.0);
+        let share = |value: &f64| {
+            let share = value / most;
+            let cools = share <= threshold && threshold > 0.0;
+            if cools { threshold * (share / threshold).powf(1.0 / temperature.max(COLD)) } else { share }
+        };
         let toss = uniform * values.iter().map(share).sum::<f64>();
         let mut below = 0.0;
         let chosen = values.iter().position(|value| {
@@ -107,6 +115,20 @@ mod tests {
         assert_eq!(counts(&constant(1.0), &[30.0, 60.0, 10.0]), [300, 600, 100]);
         assert_eq!(counts(&constant(1.0), &[0.0, 0.0]), [1000, 0], "nothing to choose by");
         assert_eq!(constant(1.0).choose(&[], 0, AREA, 0.5), 0);
+    }
+
+    #[test]
+    fn only_unlikely_moves_feel_the_temperature() {
+        let values = [64.0, 32.0, 4.0];
+        let below = |temperature, chosen_move_temperature_only_below_prob| {
+            let settings = Settings { chosen_move_temperature_only_below_prob, ..constant(temperature) };
+            counts(&settings, &values)
+        };
+        // The last move keeps (4 / 8)² of the threshold's 8, and the others their 64 and 32.
+        assert_eq!(below(0.5, 0.08), [653, 327, 20]);
+        assert_eq!(below(0.0, 0.08), [667, 333, 0]);
+        assert_eq!(below(0.5, 0.0), [640, 320, 40]);
+        assert_eq!(below(0.5, 0.9), below(0.5, 1.0), "the best move is the threshold, at most");
     }
 
     #[test]

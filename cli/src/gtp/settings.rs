@@ -37,6 +37,8 @@ params! {
     chosen_move_temperature_early: f64 = 0.5, in 0.0..=5.0, "chosenMoveTemperatureEarly";
     /// Moves after which half of the difference is left, on 19×19.
     chosen_move_temperature_halflife: f64 = 19.0, in 0.1..=100_000.0, "chosenMoveTemperatureHalflife";
+    /// Only moves whose share of all visits is smaller than this feel the temperature; 1: all.
+    chosen_move_temperature_only_below_prob: f64 = 1.0, in 0.0..=1.0, "chosenMoveTemperatureOnlyBelowProb";
     /// Visits that each move loses before that.
     chosen_move_subtract: f64 = 0.0, in 0.0..=1e10, "chosenMoveSubtract";
     /// Moves with fewer visits are not chosen by chance.

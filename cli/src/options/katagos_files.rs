@@ -76,6 +76,7 @@ const RANGES: &[(&str, &str, &str)] = &[
     ("chosenMoveTemperature", "0", "5"),
     ("chosenMoveTemperatureEarly", "0", "5"),
     ("chosenMoveTemperatureHalflife", "0.1", "100000"),
+    ("chosenMoveTemperatureOnlyBelowProb", "0", "1"),
     ("cpuctExploration", "0", "10"),
     ("cpuctExplorationBase", "10", "100000"),
     ("cpuctExplorationLog", "0", "10"),
@@ -170,7 +171,10 @@ fn so_are_those_for_human_play() {
     assert_eq!(params.get("humanSLProfile").as_deref(), Some("preaz_5k"));
     assert_eq!((params.human_cpuct_exploration, params.human_cpuct_permanent), (0.5, 0.2));
     assert_eq!((settings.human_chosen_move_prop, settings.human_chosen_move_ignore_pass), (1.0, true));
-    assert_eq!(settings.human_chosen_move_pikl_lambda, 0.06);
+    assert_eq!(
+        (settings.human_chosen_move_pikl_lambda, settings.chosen_move_temperature_only_below_prob),
+        (0.06, 0.01)
+    );
 }
 
 #[test]
