@@ -221,7 +221,7 @@ time_settings 1 2\ntime_settings -1 0 0\ntime_settings a b c\ntime_left b\ntime_
 kgs-time_settings\nkgs-time_settings fischer 1 1\nkgs-time_settings byoyomi 1\nkata-time_settings absolute -1\nkata-list_time_settings x
 final_score x\nfinal_status_list\nfinal_status_list well\nshowboard x\nloadsgf\nloadsgf /no/such/file\nprintsgf /no/such/folder/file
 kata-get-rules x\nkata-set-rules chess\nkata-set-rule ko\nkata-set-rule ko FOO\nkata-set-rule foo BAR\nkgs-rules korean
-kata-get-param\nkata-get-param foo\nkata-set-param foo 1\nkata-set-param maxVisits\nkata-set-param maxVisits 0\nkata-set-param resignThreshold 5
+kata-get-param\nkata-get-param foo\nkata-set-param\nkata-set-param foo 1\nkata-set-param foo\nkata-set-param maxVisits 0\nkata-set-param resignThreshold 5
 kata-set-param ponderingEnabled true\nkata-set-param numSearchThreads 8\nkata-set-params\nkata-set-params [1]\nkata-get-params x
 kata-set-params {\"maxVisits\":3,\"foo\":1}\nkata-set-params {\"maxVisits\":3,\"resignThreshold\":5}\nkata-list-params x\nkata-get-models x\nclear_cache x\ncputime x
 unknown\nPLAY b A1\n7\n";
@@ -1131,6 +1131,29 @@ fn moves_that_the_search_finds_bad_are_left_out() {
         assert!(infos.len() > 3, "{line}");
         assert_eq!(*play, format!("play {}", value(best, "move")[0]), "{line}");
     }
+}
+
+/// An empty value takes back what a file or a command has set. What has no effect here is taken, with a word about it.
+#[test]
+fn parameters_are_taken_back_and_those_without_effect_are_taken() {
+    let input = "kata-get-param maxVisits\nkata-set-param maxVisits\nkata-get-param maxVisits\n\
+                 kata-set-params {\"humanSLProfile\":\"\",\"wideRootNoise\":\"\",\"humanSLChosenMoveProp\":\"\"}\n\
+                 kata-get-param humanSLProfile\nkata-get-param wideRootNoise\nkata-get-param humanSLChosenMoveProp\n\
+                 kata-set-params {\"humanSLRootExploreProbWeightless\":0.8,\"humanSLPlaExploreProbWeightful\":0}\n\
+                 kata-get-param fillDameBeforePass\n";
+    let config = "humanSLProfile=rank_5k,wideRootNoise=0.5,humanSLChosenMoveProp=0.5";
+    let words = beside(&[&QUICK[..], &["-override-config", config]].concat());
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), input);
+    let said = answers(&stdout(&output));
+    assert!(said.len() == 9 && said.iter().all(|(ok, ..)| *ok), "{said:?}");
+    let values = [0, 2, 4, 5, 6, 8].map(|at| said[at].2.as_str());
+    assert_eq!(values, ["12", "500", "", "0", "0", "true"]);
+    let warned = stderr(&output);
+    assert!(warned.contains("humanSLRootExploreProbWeightless=0.8 has no effect"), "{warned}");
+    assert!(!warned.contains("humanSLPlaExploreProbWeightful=0 has no effect"), "{warned}");
+    // Without a network beside the main one, to take such a parameter back is no error either.
+    let alone = heard(&QUICK, "kata-set-params {\"humanSLChosenMoveProp\":\"\"}\nkata-set-param humanSLProfile\n");
+    assert!(alone.iter().all(|(ok, ..)| *ok), "{alone:?}");
 }
 
 #[test]

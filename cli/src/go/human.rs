@@ -41,9 +41,11 @@ impl HumanExploration {
 }
 
 /// A move of the root as such a choice sees it.
-struct Arm {
+pub(super) struct Arm {
     mv: GoMove,
     /// The prior of the network for human play.
+    policy: f64,
+    /// The prior by which the move is chosen: the same, flattened like all priors of the root.
     prior: f64,
     /// The mean utility for the side to move, once a visit has come back.
     utility: Option<f64>,
@@ -71,29 +73,31 @@ impl Search<'_> {
     }
 
     /// The root's moves; `None` as long as the root is not evaluated.
-    fn human_arms(&self, moves: &[GoMove]) -> Option<Vec<Arm>> {
+    pub(super) fn human_arms(&self, moves: &[GoMove]) -> Option<Vec<Arm>> {
         let human = self.human()?;
         let root = self.tree().filter(|root| root.is_expanded())?;
         let (at_root, _) = self.notes.root()?;
         let (sign, flattening) = (self.sign(at_root), f64::from(self.plan().root_flattening));
         let arm = |edge: EdgeView<'_, Tree<'_>>| {
             let mv = edge.mv.map(|mv| GoMove(mv.0)).or_else(|| moves.get(edge.index?).copied())?;
-            let prior = f64::from(human.policy[mv.index()].max(0.0)).powf(1.0 / flattening);
+            let policy = f64::from(human.policy[mv.index()].max(0.0));
+            let prior = policy.powf(1.0 / flattening);
             let known = self.notes.next(at_root, Move(mv.0)).filter(|_| edge.completed() > 0);
             let each = known.map_or(1.0, |(_, note)| f64::from(note.passed.weight));
             let utility =
                 known.map(|(_, note)| sign * (f64::from(note.passed.utility) + self.about.bonus(mv, &note.outlook)));
             let [weight, known] = [edge.n(), edge.completed()].map(|visits| f64::from(visits) * each);
-            Some(Arm { mv, prior, utility, weight, known })
+            Some(Arm { mv, policy, prior, utility, weight, known })
         };
         Some(root.edges().filter_map(arm).collect())
     }
 
-    /// The utility that a move without visits is taken to have for the side to move, by the priors that were visited.
-    fn human_urgency(&self, arms: &[Arm]) -> Option<f64> {
+    /// The utility that a move without visits is taken to have for the side to move, by the sum of the priors of the
+    /// moves that were visited or are being visited.
+    pub(super) fn human_urgency(&self, arms: &[Arm]) -> Option<f64> {
         let (at, note) = self.notes.root()?;
         let plan = self.plan();
-        let visited: f64 = arms.iter().filter(|arm| arm.utility.is_some()).map(|arm| arm.prior).sum();
+        let visited: f64 = arms.iter().filter(|arm| arm.weight > 0.0).map(|arm| arm.policy).sum();
         let visited = visited.min(1.0);
         let share = visited.powf(plan.params.fpu_parent_power.into());
         let [mean, own] = [note.passed.utility, note.raw_utility].map(|white| self.sign(at) * f64::from(white));

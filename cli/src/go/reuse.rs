@@ -107,7 +107,8 @@ fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
         let mut question = plan.question;
         let of_root = &mut question.planes.playout_doubling_advantage;
         *of_root = advantage(*of_root, plies);
-        (question, plan.history, plan.params.policy_temperature, plan.uncertainty)
+        // What explores by another policy has chosen other moves to visit.
+        (question, plan.history, plan.params.policy_temperature, plan.uncertainty, plan.human_exploration)
     };
     let all_moves = before.allowed.is_none() && now.allowed.is_none();
     all_moves && asked(before, plies) == asked(now, 0) && (before.keeps_ownership || !now.keeps_ownership)

@@ -1,7 +1,7 @@
 //! What each command does.
 
 use oncilla_go::{Board, Color, Komi, Move, Rules, Size, Symmetry};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -9,14 +9,14 @@ use std::time::Instant;
 use super::analyze::{AnalyzeRequest, Style};
 use super::args::{self, Args};
 use super::clock::{self, System};
-use super::player::{ADVANTAGE, Decision, Task};
+use super::player::{ADVANTAGE, Decision, Player, Task};
 use super::record::Record;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
 use crate::analysis::Object;
-use crate::analysis::go::{Params, Reporter, setup};
+use crate::analysis::go::{Params, Reporter, describe_model, setup};
 use crate::go::{Evaluation, Evaluator, Game, Search};
 use crate::text::quoted;
 use crate::uci::console::aside;
@@ -649,6 +649,11 @@ fn value_of_param(session: &Session, name: &str) -> Option<String> {
     value.filter(|_| names_of_params().contains(&name))
 }
 
+/// The value of a parameter that nothing has set; empty if it has none.
+fn default_of_param(name: &str) -> String {
+    Settings::default().get(name).or_else(|| Player::defaults().get(name)).unwrap_or_default()
+}
+
 fn no_param(name: &str) -> String {
     let expected = "expected one that kata-list-params lists, got";
     if Params::has(name) || Settings::has(name) {
@@ -660,8 +665,12 @@ fn no_param(name: &str) -> String {
 }
 
 fn set_param(session: &mut Session, args: Args<'_>) -> Reply {
-    let [name, value] = args else { return Err(args::expected("a parameter and its value", args)) };
-    change_params(session, &[(name.clone(), value.clone())])
+    let pair = match args {
+        [name] => (name.clone(), String::new()),
+        [name, value] => (name.clone(), value.clone()),
+        _ => return Err(args::expected("a parameter and its value", args)),
+    };
+    change_params(session, &[pair])
 }
 
 fn set_params(session: &mut Session, args: Args<'_>) -> Reply {
@@ -672,19 +681,26 @@ fn set_params(session: &mut Session, args: Args<'_>) -> Reply {
     change_params(session, &pairs)
 }
 
-/// Changes all of the parameters, or none if there is an error.
+/// Changes all of the parameters, or none if there is an error. As in KataGo, an empty value takes back what was set: the
+/// default holds again.
 fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     let player = &mut session.player;
     let (mut settings, mut params) = (player.settings, player.params);
+    let mut lacking = Vec::new();
     for (name, value) in pairs {
-        if !names_of_params().contains(&name.as_str()) {
+        if names_of_params().contains(&name.as_str()) {
+            let value = if value.is_empty() { default_of_param(name) } else { value.clone() };
+            settings.set(name, &value).or_else(|| params.set(name, &value)).unwrap_or(Ok(()))?;
+        } else if !Params::may_lack(name) {
             return Err(no_param(name));
+        } else if !value.is_empty() && Params::lacks(name, value) {
+            lacking.push(format!("oncilla: {name}={value} has no effect"));
         }
-        settings.set(name, value).or_else(|| params.set(name, value)).unwrap_or(Ok(()))?;
     }
     let imitation = player.imitation();
-    imitation.permits(pairs.iter().map(|(name, _)| name.as_str()))?;
+    imitation.permits(pairs.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.as_str()))?;
     imitation.suits(&params)?;
+    lacking.iter().for_each(|line| aside(line));
     (player.settings, player.params) = (settings, params);
     let names = |wanted| pairs.iter().any(|(name, _)| name == wanted);
     player.has_visits |= names("maxVisits");
@@ -694,17 +710,9 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
 
 fn get_models(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
-    let model = |network: &Evaluator| {
-        json!({
-            "internalName": network.model().name,
-            "name": network.settings().weights.to_string(),
-            "maxBatchSize": network.facts(session.record.size()).map_or(1, |facts| facts.max_batch),
-            "usesHumanSLProfile": network.model().encodes_metadata(),
-            "version": network.model().version,
-        })
-    };
     let player = &session.player;
-    let models: Value = [Some(player.evaluator()), player.human()].into_iter().flatten().map(model).collect();
+    let networks = [Some(player.evaluator()), player.human()].into_iter().flatten();
+    let models: Value = networks.map(|network| describe_model(network, session.record.size())).collect();
     Ok(models.to_string())
 }
 

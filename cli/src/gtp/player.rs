@@ -116,12 +116,9 @@ impl Player {
     /// of `--human-model` is not one for human play.
     pub fn new(model: Model, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let EngineSettings { cache, hash_mb, ram_limit_mb, minibatch, time, ref evaluator, .. } = meaning.settings;
-        // The defaults for play: unlike in analysis, the network sees the moves of the game, and no noise widens the
-        // root.
-        let alone = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
-        let params = alone.of(typed, meaning)?;
+        let params = Self::defaults().of(typed, meaning)?;
         let imitation = Imitation { by_main: model.encodes_metadata(), by_beside: meaning.human_model.is_some() };
         imitation.suits(&params)?;
         imitation.permits(typed.of_katago().iter().map(|(name, _)| name.as_str()))?;
@@ -145,6 +142,13 @@ impl Player {
             random: chance::random(settings::seed(typed)),
             seconds: 0.0,
         })
+    }
+
+    /// The parameters that a player has unless others are set: as in KataGo, the network sees the moves of the game, no
+    /// noise widens the root, and neutral points are filled before a pass.
+    pub fn defaults() -> Params {
+        let play = Params { ignore_pre_root_history: false, wide_root_noise: 0.0, ..Params::default() };
+        Params { fill_dame_before_pass: true, ..play }
     }
 
     /// The evaluator of the player's network.
@@ -433,9 +437,10 @@ impl Player {
     /// # Errors
     /// Like [`Player::search`].
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
-        // The network beside the main one is not used here.
+        // Only the main network judges, and the search explores as usual.
         let human_profile = self.params.human_profile.filter(|_| self.imitation().by_main);
-        let params = Params { ignore_pre_root_history: true, human_profile, ..self.params };
+        let alone = Params { human_profile, human_root_explore: 0.0, ..self.params };
+        let params = Params { ignore_pre_root_history: true, ..alone };
         let request = AnalyzeRequest::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);

@@ -32,9 +32,10 @@ pub(super) const SUMS: usize = BORDERED + KINDS;
 
 /// The kind of a rank or file.
 const fn kind(line: usize) -> usize {
+    const LAST: usize = LANES - 1;
     match line {
         0 => 0,
-        7 => 2,
+        LAST => 2,
         _ => 1,
     }
 }

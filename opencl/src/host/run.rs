@@ -13,7 +13,7 @@ use super::planes;
 use super::product::{self, Block, COLUMNS, DenseInput, DensePanels, Entry, Floats, Inputs, Pointwise, Right};
 use super::team::{Team, each};
 use super::tiles::{self, Layout, Operand, Scale};
-use super::winograd::{self, End, PANEL, POINTS, Rows};
+use super::winograd::{self, Channels, End, PANEL, POINTS, Rows};
 use crate::backend::Outputs;
 use crate::graph::{Activation, Graph, Role, Shape};
 use std::mem::MaybeUninit;
@@ -381,11 +381,12 @@ impl Workspace {
         let count = positions * tiles;
         let rows = |position| Rows { count, first: position * tiles };
         let used = &mut points[..positions * conv.points()];
+        let (input, distance) = (&self.slots[conv.input.slot][start * conv.input.len()..], conv.input.len());
         let block = |(number, points): (usize, &mut [f32])| {
-            for position in 0..positions {
-                let planes = &self.value(conv.input, start + position)[number * LANES * plane..];
-                winograd::points(isa, board, &planes[..planes.len().min(LANES * plane)], rows(position), points);
-            }
+            let first = number * LANES;
+            let channels = LANES.min(conv.input.shape.channels - first);
+            let planes = &input[first * plane..];
+            winograd::points(isa, board, Channels { planes, channels, positions, distance }, points);
         };
         let of_block = POINTS * count * LANES;
         each(team, used.chunks_exact_mut(of_block).enumerate(), block);

@@ -91,37 +91,68 @@ pub(super) struct Rows {
     pub first: usize,
 }
 
+/// Up to eight channels of some positions.
+#[derive(Clone, Copy)]
+pub(super) struct Channels<'a> {
+    /// Their planes, `[channels][plane]`, and behind them what else a position has.
+    pub planes: &'a [f32],
+    pub channels: usize,
+    pub positions: usize,
+    /// How far the planes of a position are from those of the next.
+    pub distance: usize,
+}
+
 versions! {
-    /// Makes the points of up to eight channels of a position, `[channels][plane]`, in `v`, `[POINTS][rows][LANES]`;
+    /// Makes the points of some channels in `v`, `[POINTS][rows][LANES]`, with the rows of one position after the other;
     /// channels that are not there are zero.
-    points = points_body(board: Board, planes: &[f32], rows: Rows, v: &mut [f32])
+    points = points_body(board: Board, channels: Channels<'_>, v: &mut [f32])
 }
 
 #[inline(always)]
-fn points_body<F: Form>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
+fn points_body<F: Form>(board: Board, channels: Channels<'_>, v: &mut [f32]) {
     // The same code is compiled twice: with the chessboard's numbers as constants, and for any board.
     if board == Board::CHESS {
-        points_on::<F, { LANES + 2 }, { LANES + 2 }>(Board::CHESS, planes, rows, v);
+        points_of::<F, { LANES + 2 }, { LANES + 2 }>(Board::CHESS, channels, v);
     } else {
-        points_on::<F, { WIDEST + 2 }, SIDE>(board, planes, rows, v);
+        points_of::<F, { WIDEST + 2 }, SIDE>(board, channels, v);
+    }
+}
+
+#[inline(always)]
+fn points_of<F: Form, const FILES: usize, const RANKS: usize>(board: Board, channels: Channels<'_>, v: &mut [f32]) {
+    let Channels { planes, channels, positions, distance } = channels;
+    // Made once for all positions: to clear it takes a good part of the time.
+    let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
+    for position in 0..positions {
+        let planes = &planes[position * distance..][..channels * board.plane];
+        let rows = Rows { count: positions * tiles(board), first: position * tiles(board) };
+        points_on::<F, FILES, RANKS>(board, planes, rows, &mut squares, v);
     }
 }
 
 /// `FILES` is at least the number of files of all tiles, with a border on either side. `RANKS` is the number of ranks
-/// that are held at once, also with a border: those of the whole board or of a row of tiles.
+/// that are held at once in `squares`, also with a border: those of the whole board or of a row of tiles. The first rank
+/// and the borders of the others are zero.
 #[inline(always)]
-fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, planes: &[f32], rows: Rows, v: &mut [f32]) {
+fn points_on<F: Form, const FILES: usize, const RANKS: usize>(
+    board: Board,
+    planes: &[f32],
+    rows: Rows,
+    squares: &mut [[<F::Row as Arith>::Vector; FILES]; RANKS],
+    v: &mut [f32],
+) {
     let (of_point, across) = (rows.count * LANES, board.files.div_ceil(TILE));
     let mut number = rows.first;
-    let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
     for first in (0..board.rows).step_by(RANKS - 2) {
-        // The last two ranks are held already: at first as the border.
-        (squares[0], squares[1]) = (squares[RANKS - 2], squares[RANKS - 1]);
+        // The first rank is the border; later the first two are the last two of before.
+        if first > 0 {
+            (squares[0], squares[1]) = (squares[RANKS - 2], squares[RANKS - 1]);
+        }
         let held = if first == 0 { 1 } else { 2 };
         for (rank, squares) in (first + held - 1..).zip(&mut squares[held..]) {
             if rank < board.rows {
                 read_rank::<F::Row, FILES>(board, planes, rank, squares);
-            } else if first > 0 {
+            } else {
                 *squares = [F::Row::splat(0.0); FILES];
             }
         }
@@ -141,6 +172,7 @@ fn points_on<F: Form, const FILES: usize, const RANKS: usize>(board: Board, plan
         }
         number += (RANKS - 2) / TILE * across;
     }
+    squares[0] = [F::Row::splat(0.0); FILES];
 }
 
 /// A rank of up to eight planes behind the border before its first file; zeros behind its last one.
@@ -305,11 +337,11 @@ fn squares_on<F: Form, const FILES: usize, const RANKS: usize>(
     planes: &mut [f32],
 ) {
     let (of_half, across) = (LANES * board.plane, board.files.div_ceil(TILE));
+    let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
     for (half, planes) in planes.chunks_mut(of_half).enumerate() {
         let bias = F::Row::load(&bias[half * LANES..]);
         let end = End { residual: end.residual.map(|residual| &residual[half * of_half..]), ..end };
         let mut number = rows.first;
-        let mut squares = [[F::Row::splat(0.0); FILES]; RANKS];
         for first in (0..board.rows).step_by(RANKS) {
             for tile in 0..RANKS / TILE * across {
                 let (y, x) = (tile / across * TILE, tile % across * TILE);

@@ -22,7 +22,7 @@ mod worker;
 pub use answer::{Choice, Reporter};
 pub use imitation::Imitation;
 pub use params::Params;
-pub use pool::Pool;
+pub use pool::{Pool, describe_model};
 pub use query::{Defaults, Query, Wanted, is_field};
 pub use restrictions::Restrictions;
 pub use setup::{Setup, Transcript, rules};

@@ -344,6 +344,11 @@ impl Params {
         Self::default().set(name, "").is_some()
     }
 
+    /// Whether this is a parameter of KataGo's search that ours has not: some of its values have no effect here.
+    pub fn may_lack(name: &str) -> bool {
+        as_here(name).is_some()
+    }
+
     /// Whether KataGo's search would do something with this value that ours does not.
     pub fn lacks(name: &str, value: &str) -> bool {
         as_here(name).is_some_and(|here| !is_same(here, value))

@@ -138,9 +138,9 @@ impl Networks {
     }
 }
 
-/// What a client is told of a network.
-fn model(network: &Evaluator) -> Value {
-    let (model, facts) = (network.model(), network.facts(BOARD));
+/// A network's entry in the answers to `query_models` and GTP's `kata-get-models`, with what runs it on boards of a size.
+pub fn describe_model(network: &Evaluator, size: Size) -> Value {
+    let (model, facts) = (network.model(), network.facts(size));
     let is_half_precision = facts.as_ref().is_some_and(|facts| network.settings().is_half_precision(facts));
     json!({
         "internalName": model.name,
@@ -154,7 +154,7 @@ fn model(network: &Evaluator) -> Value {
 
 impl About for Networks {
     fn models(&self) -> Vec<Value> {
-        self.all().map(model).collect()
+        self.all().map(|network| describe_model(network, BOARD)).collect()
     }
 
     fn clear_cache(&self) {

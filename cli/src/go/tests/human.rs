@@ -4,6 +4,7 @@
 use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
 use crate::engine::Memory;
 use crate::go::{Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Search};
+use oncilla_core::search::Fpu;
 use oncilla_go::planes::{self, GLOBAL, SPATIAL};
 use oncilla_go::profile::Profile;
 use oncilla_go::{Color, Rules, Size};
@@ -189,6 +190,44 @@ fn its_word_follows_the_game() {
         let fresh =
             searched(imitating(&json!({ "moves": more }), 1, &human().into()), 1, |fresh| fresh.human().cloned());
         assert!(search.human().is_some() && search.human() == fresh.as_ref() && before != fresh);
+    });
+}
+
+/// First-play urgency is that of the priors as the network gives them: noise flattens only those that choose.
+#[test]
+fn the_urgency_of_its_moves_is_not_flattened() {
+    searched(imitating(&json!({}), 1, &beside()), 30, |search| {
+        assert!(search.plan().root_flattening > 1.0);
+        let policy = &search.human().expect("its word").policy;
+        let each = visits(search).into_iter().zip(policy);
+        let visited: f64 = each.filter(|(visits, _)| *visits > 0).map(|(_, prior)| f64::from(*prior)).sum();
+        assert!(visited > 0.0 && visited < 1.0);
+        // White is to move, by whose utility the notes go.
+        let (_, note) = search.notes().root().expect("a note");
+        let [mean, own] = [note.passed.utility, note.raw_utility].map(f64::from);
+        let params = &search.plan().params;
+        let share = visited.powf(params.fpu_parent_power.into());
+        let Fpu::Reduction(reduction) = params.root_fpu() else { panic!("another urgency") };
+        let less = f64::from(reduction) * search.plan().factors.most() * visited.sqrt();
+        let arms = search.human_arms(&search.root_moves()).expect("an evaluated root");
+        let urgency = search.human_urgency(&arms).expect("an evaluated root");
+        assert!((urgency - (share * mean + (1.0 - share) * own - less)).abs() < 1e-6);
+    });
+}
+
+/// What was visited because such players would play it is not searched on once they count no more.
+#[test]
+fn another_exploration_begins_a_new_tree() {
+    let evaluator = beside();
+    let (game, mut plan) = imitating(&json!({}), 1, &evaluator);
+    plan.human_exploration = Some(HumanExploration { part: 1.0, constant: 1000.0, growth: 0.0 });
+    searched((game, plan), 60, |search| {
+        let (game, plan) = imitating(&json!({}), 1, &evaluator);
+        search.turn_to(Arc::clone(&game), plan).expect("a search");
+        assert!(search.visits() <= 1);
+        search_on(search, 60);
+        let fresh = searched(imitating(&json!({}), 1, &evaluator), 60, |fresh| visits(fresh));
+        assert_eq!(visits(search), fresh);
     });
 }
 
