@@ -167,9 +167,9 @@ pub(super) struct About {
 }
 
 impl About {
-    /// `word` has the networks' evaluations of the root.
-    fn new(root: Arc<Game>, plan: Plan, word: Word) -> Self {
-        let Word { raw, expected, human, .. } = word;
+    /// `evaluations` has the networks' evaluations of the root.
+    fn new(root: Arc<Game>, plan: Plan, evaluations: RootEvaluations) -> Self {
+        let RootEvaluations { raw, expected, human, .. } = evaluations;
         let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
         let symmetries = symmetries(&root, &plan);
@@ -233,12 +233,12 @@ impl<'m> Search<'m> {
     /// Like [`Evaluator::run`].
     pub fn new(evaluator: Arc<Evaluator>, memory: &'m Memory, root: Arc<Game>, plan: Plan) -> Result<Self, String> {
         let (mut batch, plan) = (Batch::default(), plan.seen_from(&root));
-        let mut word = Word::of(&evaluator, &mut batch, &root, &plan)?;
-        let said = std::mem::take(&mut word.said);
+        let mut evaluations = RootEvaluations::of(&evaluator, &mut batch, &root, &plan)?;
+        let said = std::mem::take(&mut evaluations.said);
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
-            about: About::new(root, plan, word),
+            about: About::new(root, plan, evaluations),
             notes: Notes::default(),
             batch,
             leave_at: None,
@@ -262,9 +262,9 @@ impl<'m> Search<'m> {
         if root.size() != self.about.root.size() {
             self.batch = Batch::default();
         }
-        let mut word = Word::of(&self.evaluator, &mut self.batch, &root, &plan)?;
-        self.said.append(&mut word.said);
-        let before = std::mem::replace(&mut self.about, About::new(root, plan, word));
+        let mut evaluations = RootEvaluations::of(&self.evaluator, &mut self.batch, &root, &plan)?;
+        self.said.append(&mut evaluations.said);
+        let before = std::mem::replace(&mut self.about, About::new(root, plan, evaluations));
         self.playouts = 0;
         self.set_params();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
@@ -778,7 +778,7 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
 }
 
 /// The networks' evaluations of a root.
-struct Word {
+struct RootEvaluations {
     /// The main network's evaluation.
     raw: Arc<Evaluation>,
     /// The main network's expected score for the side to move.
@@ -789,7 +789,7 @@ struct Word {
     said: Vec<String>,
 }
 
-impl Word {
+impl RootEvaluations {
     /// Evaluates the root with a plan's networks; `evaluator` is that of the main one, and `batch` is its batch.
     ///
     /// # Errors
@@ -799,9 +799,9 @@ impl Word {
         let human = match plan.human.as_ref().filter(|_| plan.question.profile.is_some()) {
             Some(human) => {
                 // A batch keeps the service that runs its network, so the other network needs a batch of its own.
-                let (word, _, more) = raw_of(human, &mut Batch::default(), root, plan)?;
+                let (evaluation, _, more) = raw_of(human, &mut Batch::default(), root, plan)?;
                 said.extend(more);
-                Some(word)
+                Some(evaluation)
             }
             None => None,
         };

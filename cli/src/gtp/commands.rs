@@ -394,25 +394,23 @@ fn analyze(
 }
 
 fn raw(session: &mut Session, args: Args<'_>) -> Reply {
-    let (game, symmetries) = looked_at(session, args)?;
-    let mut said = String::new();
-    for symmetry in symmetries {
-        let evaluation = session.player.raw(&game, symmetry)?;
-        said.push_str(&raw_text(&evaluation, symmetry, &game, &SCORES));
-    }
-    Ok(said)
+    raw_of(session, session.player.evaluator(), &SCORES, args)
 }
 
 /// Like `kata-raw-nn`, from the network for human play beside the main one.
 fn raw_human(session: &mut Session, args: Args<'_>) -> Reply {
-    let (game, symmetries) = looked_at(session, args)?;
     let human = session.player.human().ok_or("expected a network for human play beside (--human-model), got none")?;
-    let mut said = String::new();
+    raw_of(session, human, &HUMAN_SCORES, args)
+}
+
+fn raw_of(session: &Session, network: &Evaluator, scores: &Scores, args: Args<'_>) -> Reply {
+    let (game, symmetries) = looked_at(session, args)?;
+    let mut text = String::new();
     for symmetry in symmetries {
-        let evaluation = session.player.raw_of(human, &game, symmetry)?;
-        said.push_str(&raw_text(&evaluation, symmetry, &game, &HUMAN_SCORES));
+        let evaluation = session.player.raw_of(network, &game, symmetry)?;
+        text.push_str(&raw_text(&evaluation, symmetry, &game, scores));
     }
-    Ok(said)
+    Ok(text)
 }
 
 /// The current position, and the symmetries that the command's argument names.
