@@ -25,7 +25,6 @@ mod needs;
 mod pack;
 pub mod plain;
 mod plan;
-mod planes;
 mod product;
 mod run;
 mod sharing;

@@ -3,7 +3,7 @@
 use super::plan::{Attention, Conv, ConvWeights, Dense, DenseWeights, GROUP, Step, at_once};
 use super::product::{COLUMNS, MOST_BLOCKS, scores_room};
 use super::winograd::PANEL;
-use super::{columns, planes, tiles, winograd};
+use super::{columns, tiles, winograd};
 use crate::graph::Shape;
 
 /// A length that depends on whether several threads share a step.
@@ -105,10 +105,6 @@ impl Needs {
                 // A team makes all panels of a position together.
                 let products = Room { alone, shared: alone.max(conv.products() * panels) };
                 Self { points: together * conv.points(), products, ..needs }
-            }
-            ConvWeights::Planes(..) => {
-                let panels = conv.output.shape.channels.div_ceil(planes::PANEL);
-                Self { room: Room::either(planes::SUMS * panels), ..needs }
             }
             ConvWeights::Pointwise(..) => Self { room: columns(channels), ..needs },
             ConvWeights::Columns(sides, _) => {

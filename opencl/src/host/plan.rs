@@ -7,7 +7,6 @@ use super::kernel::TILE;
 use super::linear::{Linear, Shorts};
 use super::needs::Needs;
 use super::pack;
-use super::planes;
 use super::product::{Block, CHESS, COLUMNS, attention_room};
 use super::tiles::{self, Layout, Operand, Steps};
 use super::winograd::{self, PANEL, POINTS};
@@ -104,8 +103,6 @@ pub(super) enum ConvWeights {
     Direct(Vec<f32>),
     /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
     Winograd(Vec<Block>, Vec<[f32; PANEL]>),
-    /// Of the input's planes, on a chessboard: see [`super::planes`].
-    Planes(planes::Weights),
     /// In tiles, on a chessboard: see [`super::tiles`].
     Tiles(TileWeights),
     /// In eight bits: see [`super::fours::ConvPanels`].
@@ -605,8 +602,6 @@ fn conv_weights(
         ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
-    } else if form.planes && input.board == Some(Board::CHESS) {
-        ConvWeights::Planes(planes::Weights::new(weights, bias))
     } else if form.ways.winograd && input.board.is_some_and(winograd::fits) && fewest >= WORTH_WINOGRAD {
         ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
     } else {

@@ -9,7 +9,6 @@ use super::plan::{
     Added, Affine, Attention, Conv, ConvWeights, Dense, DenseTiles, DenseWeights, GROUP, Gate, Gather, LayerNorm,
     Multiply, Place, Plan, Pool, RmsNorm, Rotate, Scores, Step, TileWeights, at_once,
 };
-use super::planes;
 use super::product::{self, Block, COLUMNS, DenseInput, DensePanels, Entry, Floats, Inputs, Pointwise, Right};
 use super::team::{Team, each};
 use super::tiles::{self, Layout, Operand, Scale};
@@ -266,7 +265,6 @@ impl Workspace {
             ConvWeights::Winograd(weights, bias) => {
                 self.winograd(conv, (weights, bias), isa, positions, team, output);
             }
-            ConvWeights::Planes(weights) => self.conv_of_planes(conv, weights, isa, positions, output),
             ConvWeights::Tiles(weights) => self.conv_in_tiles(conv, weights, isa, positions, team, output),
             ConvWeights::Pointwise(weights) => {
                 let squares = conv.input.shape.squares;
@@ -429,30 +427,6 @@ impl Workspace {
                 }
             }
         }
-    }
-
-    /// A convolution of the input's planes, position by position. That is too little work to share.
-    fn conv_of_planes(
-        &mut self,
-        conv: &Conv,
-        weights: &planes::Weights,
-        isa: Isa,
-        positions: usize,
-        output: &mut [f32],
-    ) {
-        let mut room = std::mem::take(&mut self.room);
-        let sums = &mut room[..planes::SUMS * conv.output.shape.channels.div_ceil(planes::PANEL)];
-        let width = planes::PANEL * conv.board.plane;
-        let (residual, activation) = end(conv);
-        for (position, output) in output.chunks_exact_mut(conv.output.len()).enumerate().take(positions) {
-            planes::sums(isa, weights, self.value(conv.input, position), sums);
-            let residual = residual.map(|place| self.value(place, position));
-            for (number, output) in output.chunks_mut(width).enumerate() {
-                let residual = residual.map(|residual| &residual[number * width..]);
-                planes::finish(isa, number, sums, End { residual, activation }, output);
-            }
-        }
-        self.room = room;
     }
 
     /// A convolution in tiles, some positions at a time: the inputs that a panel's weights multiply stay in a near

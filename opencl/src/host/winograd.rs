@@ -370,7 +370,7 @@ fn squares_on<F: Form, const FILES: usize, const RANKS: usize>(
 
 /// Finishes a rank of up to eight planes, given with the channels of each of its files side by side.
 #[inline(always)]
-pub(super) fn write_rank<R: Ranks, const FILES: usize>(
+fn write_rank<R: Ranks, const FILES: usize>(
     board: Board,
     files: &[R::Vector; FILES],
     rank: usize,
