@@ -119,10 +119,7 @@ impl Player {
         let given = |name| settings::given(typed, name).is_some();
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let params = Self::defaults().of(typed, meaning)?;
-        let imitation = Imitation { by_main: model.encodes_metadata(), by_beside: meaning.human_model.is_some() };
-        imitation.suits(&params)?;
-        imitation.permits(typed.of_katago().iter().map(|(name, _)| name.as_str()))?;
-        imitation.unused(&params).iter().for_each(|line| aside(line));
+        Imitation::at_the_start(&model, &params, typed, meaning)?;
         let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, evaluator)).transpose()?;
         let memory_budget = MemoryBudget::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
         let [of_main, of_human] = shares_of_cache(memory_budget.cache, human.is_some());

@@ -1,6 +1,9 @@
 //! Which networks for human play there are, and what may be set because of that.
 
 use super::params::Params;
+use crate::options::{Meaning, Typed};
+use crate::uci::console::aside;
+use oncilla_nets::katago::Model;
 
 /// Networks for human play, of which there may be none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +24,19 @@ const OF_BESIDE: &str = "humanSL";
 const PROFILE: &str = "humanSLProfile";
 
 impl Imitation {
+    /// The networks that the program starts with, `model` being the main one. A line on standard error says so if one of
+    /// them is not used.
+    ///
+    /// # Errors
+    /// Those of [`Imitation::suits`] and [`Imitation::permits`].
+    pub fn at_the_start(model: &Model, params: &Params, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
+        let networks = Self { by_main: model.encodes_metadata(), by_beside: meaning.human_model.is_some() };
+        networks.suits(params)?;
+        networks.permits(typed.of_katago().iter().map(|(name, _)| name.as_str()))?;
+        networks.unused(params).iter().for_each(|line| aside(line));
+        Ok(networks)
+    }
+
     /// Only the main network, which may be one for human play.
     pub fn alone(by_main: bool) -> Self {
         Self { by_main, by_beside: false }

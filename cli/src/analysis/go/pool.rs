@@ -53,10 +53,7 @@ impl Pool {
     /// network of `--human-model` is not one for human play; or there is no device or no thread.
     pub fn start(model: Model, typed: &Typed, meaning: &Meaning, output: Output) -> Result<Self, String> {
         let params = Params::default().of(typed, meaning)?;
-        let imitation = Imitation { by_main: model.encodes_metadata(), by_beside: meaning.human_model.is_some() };
-        imitation.suits(&params)?;
-        imitation.permits(typed.of_katago().iter().map(|(name, _)| name.as_str()))?;
-        imitation.unused(&params).iter().for_each(|line| aside(line));
+        let imitation = Imitation::at_the_start(&model, &params, typed, meaning)?;
         let defaults = Defaults::for_networks(params, imitation);
         let settings = &meaning.settings;
         let on = threads::for_all_searches(&settings.evaluator, meaning);

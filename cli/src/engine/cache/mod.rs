@@ -95,16 +95,8 @@ impl Cache {
     /// What the cache did since it was made or cleared, and what it holds.
     pub fn counts(&self) -> CacheCounts {
         let own = (size_of::<Self>() + size_of_val(&*self.shards)) as u64;
-        self.shards.iter().fold(CacheCounts { bytes: own, ..CacheCounts::default() }, |sum, shard| {
-            let counts = shard.lock().counts();
-            CacheCounts {
-                hits: sum.hits + counts.hits,
-                misses: sum.misses + counts.misses,
-                evictions: sum.evictions + counts.evictions,
-                entries: sum.entries + counts.entries,
-                bytes: sum.bytes + counts.bytes,
-            }
-        })
+        let counts = self.shards.iter().map(|shard| shard.lock().counts());
+        counts.fold(CacheCounts { bytes: own, ..CacheCounts::default() }, CacheCounts::and)
     }
 
     fn shard(&self, key: u64) -> MutexGuard<'_, Shard> {
