@@ -226,6 +226,7 @@ impl Visit {
     }
 
     /// What the visits that have come back add to the parent's sums.
+    #[inline]
     pub(crate) fn contribution(&self) -> Sums {
         self.value.map_or(Sums::default(), |value| Sums::of_edge(value, self.completed()))
     }

@@ -87,6 +87,7 @@ impl Counts {
     };
 
     /// Counts a playout of `depth`, the root counted as 1.
+    #[inline]
     pub fn add_playout(&mut self, depth: u64) {
         self.playouts += 1;
         self.depth_sum += depth;

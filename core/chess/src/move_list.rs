@@ -54,6 +54,7 @@ impl MoveList {
 impl Deref for MoveList {
     type Target = [Move];
 
+    #[inline]
     fn deref(&self) -> &[Move] {
         &self.moves[..self.len.min(CAPACITY)]
     }

@@ -28,6 +28,7 @@ const PROMOTION_RANKS: BitBoard = BitBoard(0xff00_0000_0000_00ff);
 const PROMOTIONS: [Piece; 4] = [Piece::Knight, Piece::Bishop, Piece::Rook, Piece::Queen];
 
 /// The square of the pawn that goes to `to` by `step`.
+#[inline]
 fn origin(to: Square, step: u32) -> Square {
     Square::index((to as usize).wrapping_sub(step as usize) & 63)
 }
@@ -268,6 +269,7 @@ impl<'a> Side<'a> {
     }
 
     /// Castling with the rook on file `rook`, the king going to `king_to`, if nothing stands in the way.
+    #[inline]
     fn castling(&self, rook: File, king_to: File, rook_to: File) -> Option<Castling> {
         let rank = Rank::First.relative_to(self.mover);
         let [rook, king_to, rook_to] = [rook, king_to, rook_to].map(|file| Square::new(file, rank));

@@ -15,6 +15,7 @@ const PROMOTIONS: [Piece; 4] = [Piece::Knight, Piece::Bishop, Piece::Rook, Piece
 /// assert_eq!(pack(mv), 4 << 12 | 60 << 6 | 52);
 /// assert_eq!(unpack(pack(mv)), mv);
 /// ```
+#[inline]
 pub fn pack(mv: Move) -> u16 {
     let promotion = mv.promotion.map_or(0, |piece| piece as u16);
     promotion << 12 | (mv.to as u16) << 6 | mv.from as u16
@@ -22,6 +23,7 @@ pub fn pack(mv: Move) -> u16 {
 
 /// Unpacks what [`pack`] made. It accepts any number: promotion values above 4, which `pack` never writes, are read as
 /// none.
+#[inline]
 pub fn unpack(packed: u16) -> Move {
     Move {
         from: Square::index(usize::from(packed & 63)),

@@ -32,6 +32,7 @@ impl Sums {
 
     /// The sums of `times` visits worth `value`. A component beyond its range counts as the end of the range, and one
     /// that is not a number as 0.
+    #[inline]
     pub fn of(value: Value, times: u32) -> Self {
         let value = Self::in_range(value);
         let fixed = |x: f32, one: f64| libm::rint(f64::from(x) * one) as i64 * i64::from(times);

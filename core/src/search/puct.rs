@@ -8,10 +8,12 @@ use crate::evaluate::Value;
 use crate::formula::lcb;
 
 /// Exploration constant at a node with `n` completed visits (AlphaZero's growth; `CPuct`, `CPuctBase`, `CPuctFactor`).
+#[inline]
 pub fn cpuct(params: &Cpuct, n: u32) -> f32 {
     grown(params, n as f32)
 }
 
+#[inline]
 fn grown(params: &Cpuct, n: f32) -> f32 {
     if params.factor == 0.0 {
         return params.init;
@@ -21,12 +23,14 @@ fn grown(params: &Cpuct, n: f32) -> f32 {
 
 /// What an edge's prior is multiplied by, before that is divided by one plus the edge's visits: `cpuct · √(N − 1)`. The
 /// node's own evaluation is not a visit of a child, hence N − 1.
+#[inline]
 pub fn exploration(params: &Cpuct, n: u32) -> f32 {
     cpuct(params, n) * libm::sqrtf(n.saturating_sub(1).max(1) as f32)
 }
 
 /// The same factor if visits have weights, where `weight` is that of all the moves' visits together: `cpuct · √(weight
 /// + 0.01)` (KataGo).
+#[inline]
 pub fn exploration_by_weight(params: &Cpuct, weight: f32) -> f32 {
     grown(params, weight) * libm::sqrtf(weight + WEIGHT_OF_NONE)
 }

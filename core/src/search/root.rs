@@ -70,6 +70,7 @@ impl RootMoves {
         !self.are_named
     }
 
+    #[inline]
     pub fn contain(&self, mv: Naming) -> bool {
         match mv {
             _ if self.are_all() => true,

@@ -170,6 +170,7 @@ impl<'t, 'm> Locked<'t, 'm> {
     }
 
     /// The value of the only visit of a node without a branch.
+    #[inline]
     fn own_value(&self) -> Value {
         let [wl, d, m] = [0, 1, 2].map(|i| f32::from_bits(get(&self.words[VALUE + i])));
         Value { wl, d, m }
@@ -193,6 +194,7 @@ impl<'t, 'm> Locked<'t, 'm> {
     }
 
     /// Adds visits to a node without a branch.
+    #[inline]
     fn add_to_leaf(&mut self, n: i32, sums: Sums) {
         if self.two_bits(ENDING_SHIFT) != 0 {
             set(&self.words[PRIORS], self.n().wrapping_add_signed(n));
@@ -240,6 +242,7 @@ impl<'t, 'm> Locked<'t, 'm> {
     }
 
     /// The word for the edge to be visited next, 0 if all edges have a record.
+    #[inline]
     fn upcoming(&self) -> u32 {
         if self.flag(BRANCH) { get(&self.words[UPCOMING]) } else { self.find_upcoming() }
     }
@@ -542,6 +545,7 @@ impl Node for Locked<'_, '_> {
         record::is_firm(self.record(at))
     }
 
+    #[inline]
     fn set_firm(&mut self, at: usize) {
         record::set_firm(self.record(at));
     }
