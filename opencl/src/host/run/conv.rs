@@ -1,0 +1,356 @@
+//! Convolutions of a group.
+
+use super::{Run, Workspace};
+use crate::graph::Activation;
+use crate::host::board::LANES;
+use crate::host::columns;
+use crate::host::fours::{self, Four, RowEnds};
+use crate::host::kernel::{self, ConvPanel, Finish, TILE};
+use crate::host::plan::{Conv, ConvWeights, Place, TileWeights, at_once};
+use crate::host::product::{self, Block, COLUMNS, Inputs, Pointwise};
+use crate::host::team::each;
+use crate::host::tiles::{self, Layout, Operand, Scale};
+use crate::host::winograd::{self, Channels, End, PANEL, POINTS, Rows};
+use std::mem::MaybeUninit;
+
+/// Winograd's weights, and the biases of their panels.
+type WinogradWeights<'a> = (&'a [Block], &'a [[f32; PANEL]]);
+
+/// Weights in eight bits, and what follows the sums of their panels.
+type Fours<'a> = (&'a [fours::Weights], &'a [fours::Ends]);
+
+/// The same for a 1×1 convolution.
+type PointwiseFours<'a> = (&'a [Four], &'a [RowEnds]);
+
+impl Workspace {
+    pub(super) fn conv(&mut self, conv: &Conv, run: Run<'_>, output: &mut [f32]) {
+        match &conv.weights {
+            ConvWeights::Winograd(weights, bias) => self.winograd(conv, (weights, bias), run, output),
+            ConvWeights::Tiles(weights) => self.conv_in_tiles(conv, weights, run, output),
+            ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, run, output),
+            ConvWeights::Columns(sides, weights) => self.by_columns(conv, *sides, weights, run, output),
+            ConvWeights::Direct(weights) => self.direct(conv, weights, run, output),
+            ConvWeights::PointwiseFours(weights, ends) => self.pointwise_in_fours(conv, (weights, ends), run, output),
+            ConvWeights::Fours(weights, ends) => self.conv_in_fours(conv, (weights, ends), run, output),
+        }
+        self.squeeze_excite(conv, run, output);
+    }
+
+    fn direct(&self, conv: &Conv, weights: &[f32], run: Run<'_>, output: &mut [f32]) {
+        let of_panel = weights.len() / conv.bias.len();
+        self.by_panels((conv, TILE), run, output, |number, position, output| {
+            let weights = &weights[number * of_panel..][..of_panel];
+            let input = self.value(conv.input, position);
+            kernel::conv(run.isa, ConvPanel { board: conv.board, weights, bias: &conv.bias[number], input }, output);
+        });
+    }
+
+    fn conv_in_fours(&mut self, conv: &Conv, (weights, ends): Fours<'_>, run: Run<'_>, output: &mut [f32]) {
+        let fours = self.round_to_fours(conv, run);
+        let (of_panel, tile) = (weights.len() / ends.len(), fours::TILE_PANELS);
+        self.by_panels((conv, tile * fours::PANEL), run, output, |number, position, output| {
+            let first = number * tile;
+            let ends = &ends[first..ends.len().min(first + tile)];
+            let weights = &weights[first * of_panel..][..ends.len() * of_panel];
+            let (board, step) = (conv.board, self.steps[position]);
+            let input = &self.fours[position * fours..][..fours];
+            fours::conv(run.isa, fours::ConvPanels { board, weights, ends, step, input }, output);
+        });
+    }
+
+    /// Finishes some planes of a convolution, from plane `first` on, after their sums.
+    fn finish(&self, conv: &Conv, run: Run<'_>, position: usize, first: usize, output: &mut [f32]) {
+        let (residual, activation) = end(conv);
+        let residual = residual.map(|r| &self.value(r, position)[first * conv.board.plane..][..output.len()]);
+        kernel::finish(run.isa, Finish { board: conv.board, residual, activation }, output);
+    }
+
+    /// Winograd's convolution of all positions, some at a time, in parts of nearly equal size.
+    fn winograd(&mut self, conv: &Conv, weights: WinogradWeights<'_>, run: Run<'_>, output: &mut [f32]) {
+        let positions = run.positions;
+        let (mut points, mut products) = (std::mem::take(&mut self.points), std::mem::take(&mut self.products));
+        let together = positions.div_ceil(positions.div_ceil(winograd::together(conv.board)));
+        let parts = output[..positions * conv.output.len()].chunks_mut(together * conv.output.len());
+        for (number, output) in parts.enumerate() {
+            let (start, room) = (number * together, (&mut points[..], &mut products[..]));
+            self.winograd_together((conv, weights), run, start, room, output);
+        }
+        (self.points, self.products) = (points, products);
+    }
+
+    /// Winograd's convolution of the positions from `start` on, whose values are `output`.
+    fn winograd_together(
+        &self,
+        (conv, (weights, bias)): (&Conv, WinogradWeights<'_>),
+        run: Run<'_>,
+        start: usize,
+        (points, products): (&mut [f32], &mut [Block]),
+        output: &mut [f32],
+    ) {
+        let (board, len) = (conv.board, conv.output.len());
+        let (positions, tiles, plane) = (output.len() / len, winograd::tiles(board), board.plane);
+        let count = positions * tiles;
+        let rows = |position| Rows { count, first: position * tiles };
+        let used = &mut points[..positions * conv.points()];
+        let (input, distance) = (&self.slots[conv.input.slot][start * conv.input.len()..], conv.input.len());
+        let block = |(number, points): (usize, &mut [f32])| {
+            let first = number * LANES;
+            let channels = LANES.min(conv.input.shape.channels - first);
+            let planes = &input[first * plane..];
+            winograd::points(run.isa, board, Channels { planes, channels, positions, distance }, points);
+        };
+        let of_block = POINTS * count * LANES;
+        each(run.team, used.chunks_exact_mut(of_block).enumerate(), block);
+        let (used, of_panel) = (&*used, weights.len() / bias.len());
+        let rows_of_panel = POINTS * count;
+        // Finishes some panels of a position, from panel `first` on, out of all positions' products.
+        let squares = |first: usize, position: usize, products: &[Block], output: &mut [f32]| {
+            let (residual, activation) = end(conv);
+            let panels = products.chunks_exact(rows_of_panel).zip(output.chunks_mut(PANEL * plane)).zip(first..);
+            for ((products, output), number) in panels {
+                let first = number * PANEL * plane;
+                let residual = residual.map(|place| &self.value(place, start + position)[first..][..output.len()]);
+                let end = End { residual, activation };
+                winograd::squares(run.isa, board, products, rows(position), &bias[number], end, output);
+            }
+        };
+        let multiply = |first: usize, products: &mut [Block]| {
+            let weights = &weights[first * of_panel..][..products.len() / rows_of_panel * of_panel];
+            winograd::multiply(run.isa, used, weights, count, products);
+        };
+        let panels = bias.len();
+        if let Some(team) = run.team {
+            // The same number of parts for each thread, if there are enough panels.
+            let parts = panels.div_ceil(run.isa.blocks()).next_multiple_of(team.members());
+            let part = panels.div_ceil(parts);
+            let products = products[..panels * rows_of_panel].chunks_mut(part * rows_of_panel);
+            let parts = products.zip(output.chunks_mut(part * PANEL * plane)).enumerate();
+            team.each(parts, |(number, (products, output))| {
+                multiply(number * part, products);
+                squares(number * part, 0, products, output);
+            });
+        } else {
+            for first in (0..panels).step_by(run.isa.blocks()) {
+                let end = panels.min(first + run.isa.blocks());
+                let products = &mut products[..(end - first) * rows_of_panel];
+                multiply(first, products);
+                let range = first * PANEL * plane..(end * PANEL * plane).min(len);
+                for (position, output) in output.chunks_exact_mut(len).enumerate() {
+                    squares(first, position, products, &mut output[range.clone()]);
+                }
+            }
+        }
+    }
+
+    /// A convolution in tiles, some positions at a time: the inputs that a panel's weights multiply stay in a near
+    /// cache for all panels.
+    fn conv_in_tiles(&mut self, conv: &Conv, weights: &TileWeights, run: Run<'_>, output: &mut [f32]) {
+        let positions = run.positions;
+        let (mut right, mut scales) = (std::mem::take(&mut self.right), std::mem::take(&mut self.scales));
+        let (needed, len) = (conv.operands(), conv.output.len());
+        // Parts of nearly equal size, because each part reads all the weights.
+        let at_once = positions.div_ceil(positions.div_ceil(at_once(needed)));
+        for first in (0..positions).step_by(at_once) {
+            let range = first..positions.min(first + at_once);
+            let unsplit = if weights.split { 0..0 } else { range.clone() };
+            for (position, (right, scale)) in unsplit.zip(right.chunks_exact_mut(needed).zip(&mut scales)) {
+                split(conv, weights.layout, run, self.value(conv.input, position), right, scale);
+            }
+            let output = &mut output[range.start * len..range.end * len];
+            self.panels_in_tiles((conv, weights), run, first, (&right, &scales), output);
+        }
+        (self.right, self.scales) = (right, scales);
+    }
+
+    /// Computes all panels of some positions, from position `first` on, from their inputs in tiles.
+    fn panels_in_tiles(
+        &self,
+        (conv, weights): (&Conv, &TileWeights),
+        run: Run<'_>,
+        first: usize,
+        (right, scales): (&[Operand], &[Scale]),
+        output: &mut [f32],
+    ) {
+        let (needed, len, each) = (conv.operands(), conv.output.len(), conv.output.len() / conv.output.shape.channels);
+        let (residual, activation) = end(conv);
+        let multiplier = run.isa.tiles().expect("a plan in tiles is made where there are some");
+        let (width, steps) = (tiles::ROWS * each, weights.steps.len());
+        run.each_panel(len, width, output, |number, position, output| {
+            let ready = multiplier.ready();
+            let left = &weights.left[number * steps..][..steps];
+            let (units, bias) = (&weights.units[number], &weights.bias[number]);
+            let residual = residual.map(|place| &self.value(place, first + position)[number * width..][..output.len()]);
+            let right = &right[position * needed..][..needed];
+            let mut sums = [const { MaybeUninit::uninit() }; tiles::BLOCKS];
+            let sums = ready.multiply(left, &weights.steps, right, &mut sums);
+            for (block, (sums, squares)) in sums.iter().zip(&scales[position].unit).enumerate() {
+                let ends = tiles::Ends { sums, units, squares, bias, residual, activation };
+                match weights.layout {
+                    Layout::Flat => tiles::end_side_by_side(run.isa, ends, block, output),
+                    Layout::Board => tiles::end_on_board(run.isa, ends, block, output),
+                }
+            }
+        });
+    }
+
+    fn pointwise(&mut self, conv: &Conv, weights: &[f32], run: Run<'_>, output: &mut [f32]) {
+        let squares = conv.input.shape.squares;
+        let boards = run.isa.takes_boards() && squares == product::CHESS;
+        self.product((conv, weights), run, output, |input, _, blocks| {
+            if boards {
+                return Inputs::Boards(input);
+            }
+            product::pack(run.isa, input, squares, blocks);
+            Inputs::Packed(blocks)
+        });
+    }
+
+    /// A convolution whose right side has a column for each square: what the square's weights are multiplied by.
+    fn by_columns(&mut self, conv: &Conv, sides: (usize, usize), weights: &[f32], run: Run<'_>, output: &mut [f32]) {
+        let channels = conv.input.shape.channels;
+        self.product((conv, weights), run, output, |input, scratch, blocks| {
+            let surrounded = &mut scratch[..channels * columns::plane(sides)];
+            columns::surround(sides, input, surrounded);
+            let rows = blocks.chunks_exact_mut(channels * columns::TAPS);
+            each(run.team, rows.enumerate(), |(number, rows)| columns::gather(sides, surrounded, number, rows));
+            Inputs::Packed(blocks)
+        });
+    }
+
+    /// A convolution as one product, position by position: `side` makes the right side from an input, using scratch
+    /// memory and blocks.
+    fn product(
+        &mut self,
+        (conv, weights): (&Conv, &[f32]),
+        run: Run<'_>,
+        output: &mut [f32],
+        side: impl for<'a> Fn(&'a [f32], &mut [f32], &'a mut [Block]) -> Inputs<'a>,
+    ) {
+        let (mut room, mut scratch) = (std::mem::take(&mut self.room), std::mem::take(&mut self.scratch));
+        let (inputs, squares) = (weights.len() / (TILE * conv.bias.len()), conv.input.shape.squares);
+        let blocks = &mut room[..squares.div_ceil(COLUMNS) * inputs];
+        let (residual, activation) = end(conv);
+        for (position, output) in run.each(output, conv.output.len()) {
+            let input = side(self.value(conv.input, position), &mut scratch, blocks);
+            let residual = residual.map(|place| self.value(place, position));
+            run.each_part(conv.bias.len(), TILE * squares, output, |panels, output| {
+                let first = panels.start * TILE;
+                let weights = &weights[first * inputs..panels.end * TILE * inputs];
+                let bias = &conv.bias[panels];
+                let residual = residual.map(|r| &r[first * squares..][..output.len()]);
+                product::pointwise(run.isa, Pointwise { squares, weights, bias, input, residual, activation }, output);
+            });
+        }
+        (self.room, self.scratch) = (room, scratch);
+    }
+
+    /// Rounds the inputs of a convolution in eight bits; returns the number of fours of a position.
+    fn round_to_fours(&mut self, conv: &Conv, run: Run<'_>) -> usize {
+        let (plane, fours) = (conv.board.plane, conv.fours());
+        let mut rounded = std::mem::take(&mut self.fours);
+        for (position, rounded) in run.each(&mut rounded, fours) {
+            let mut step = 0.0;
+            fours::round(run.isa, self.value(conv.input, position), plane, conv.room(), rounded, &mut step);
+            self.steps[position] = step;
+        }
+        self.fours = rounded;
+        fours
+    }
+
+    /// A 1×1 convolution in eight bits, position by position.
+    fn pointwise_in_fours(
+        &mut self,
+        conv: &Conv,
+        (weights, ends): PointwiseFours<'_>,
+        run: Run<'_>,
+        output: &mut [f32],
+    ) {
+        let fours = self.round_to_fours(conv, run);
+        let (squares, of_panel) = (conv.input.shape.squares, weights.len() / ends.len());
+        let (residual, activation) = end(conv);
+        for (position, output) in run.each(output, conv.output.len()) {
+            let input = &self.fours[position * fours..][..fours];
+            let step = self.steps[position];
+            let residual = residual.map(|place| self.value(place, position));
+            run.each_part(ends.len(), TILE * squares, output, |panels, output| {
+                let first = panels.start * TILE * squares;
+                let residual = residual.map(|r| &r[first..][..output.len()]);
+                let weights = &weights[panels.start * of_panel..panels.end * of_panel];
+                let ends = &ends[panels];
+                fours::pointwise(
+                    run.isa,
+                    fours::Pointwise { squares, weights, ends, step, input, residual, activation },
+                    output,
+                );
+            });
+        }
+    }
+
+    /// Runs `sums` for each panel of `width` channels and each position, and then what comes after the sums.
+    fn by_panels(
+        &self,
+        (conv, width): (&Conv, usize),
+        run: Run<'_>,
+        output: &mut [f32],
+        sums: impl Fn(usize, usize, &mut [f32]) + Sync,
+    ) {
+        let len = conv.output.len();
+        let written = &mut output[..run.positions * len];
+        run.each_panel(len, width * conv.board.plane, written, |number, position, output| {
+            sums(number, position, output);
+            self.finish(conv, run, position, number * width, output);
+        });
+    }
+
+    fn squeeze_excite(&mut self, conv: &Conv, run: Run<'_>, output: &mut [f32]) {
+        let Some(se) = &conv.se else { return };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        for (position, planes) in run.each(output, conv.output.len()) {
+            let se = kernel::Se {
+                board: conv.board,
+                squares: conv.output.shape.squares,
+                hidden: se.hidden,
+                w1: &se.w1,
+                b1: &se.b1,
+                w2: &se.w2,
+                b2: &se.b2,
+                residual: conv.residual.map(|r| self.value(r, position)),
+                activation: conv.activation,
+            };
+            kernel::squeeze_excite(run.isa, se, planes, &mut scratch);
+        }
+        self.scratch = scratch;
+    }
+}
+
+/// Splits the input of a convolution in tiles.
+fn split(conv: &Conv, layout: Layout, run: Run<'_>, input: &[f32], right: &mut [Operand], scale: &mut Scale) {
+    let plane = match layout {
+        Layout::Flat => {
+            tiles::scale_rows(run.isa, input, scale);
+            product::CHESS
+        }
+        Layout::Board => {
+            tiles::scale_board(run.isa, input, scale);
+            conv.board.plane
+        }
+    };
+    let (together, each_part) = (layout.together(), layout.operands() / layout.together());
+    each(run.team, right.chunks_exact_mut(together).enumerate(), |(number, operands)| {
+        let (part, at) = (number / each_part * tiles::DEPTH * plane, number % each_part);
+        let input = &input[part..input.len().min(part + tiles::DEPTH * plane)];
+        match layout {
+            Layout::Flat => tiles::split_rows(run.isa, input, at, scale, &mut operands[0]),
+            Layout::Board => tiles::split_board(run.isa, input, at, scale, operands),
+        }
+    });
+}
+
+/// Residual and activation that follow a convolution's sums: none if squeeze and excitation comes first, which then
+/// does both.
+fn end(conv: &Conv) -> (Option<Place>, Activation) {
+    match conv.se {
+        None => (conv.residual, conv.activation),
+        Some(_) => (None, Activation::None),
+    }
+}
