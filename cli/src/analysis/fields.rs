@@ -21,6 +21,9 @@ impl BadField {
     }
 }
 
+/// A search parameter of KataGo's that is also a field of queries.
+pub const ROOT_FPU: &str = "rootFpuReductionMax";
+
 /// Reads a whole number within a range. A number that is written with a fraction, even 1.0, is not one.
 pub fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
     value.as_i64().filter(|number| range.contains(number))
@@ -116,6 +119,23 @@ impl<'o> Fields<'o> {
     /// Not a number, or one that is out of range.
     pub fn root_policy_temperature(self) -> Result<Option<f64>, BadField> {
         self.number("rootPolicyTemperature", "Must be a number from 0.01 to 100.0", 0.01, 100.0)
+    }
+
+    /// `rootFpuReductionMax`: what a move of the root without visits is held to be worth less.
+    ///
+    /// # Errors
+    /// Not a number, or one that is out of range.
+    pub fn root_fpu_reduction(self) -> Result<Option<f64>, BadField> {
+        self.root_fpu_reduction_of(Value::as_f64)
+    }
+
+    /// Like [`Fields::root_fpu_reduction`], with numbers as `number` reads them.
+    ///
+    /// # Errors
+    /// `number` returns `None`, or a number that is out of range.
+    pub fn root_fpu_reduction_of(self, number: fn(&Value) -> Option<f64>) -> Result<Option<f64>, BadField> {
+        let read = |value| number(value).filter(|number| (0.0..=2.0).contains(number));
+        self.read(ROOT_FPU, "Must be a number from 0.0 to 2.0", read)
     }
 
     /// A list of whole numbers.

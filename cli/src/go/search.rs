@@ -39,7 +39,7 @@ pub enum Seen {
 /// How a position is searched.
 #[derive(Clone)]
 pub struct Plan {
-    /// The core's parameters, for values from −1 to 1: see [`Plan::scaled`].
+    /// The core's parameters, for values from −1 to 1.
     pub params: Params,
     /// The utility of results and scores.
     pub factors: Factors,
@@ -90,27 +90,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Converts parameters (exploration, first play urgency and others) that are meant for utilities to values from −1
-    /// to 1.
-    pub fn scaled(mut params: Params, factors: &Factors) -> Params {
-        use oncilla_core::search::Fpu;
-        let most = factors.most() as f32;
-        for cpuct in [&mut params.cpuct].into_iter().chain(&mut params.cpuct_at_root) {
-            cpuct.init /= most;
-            cpuct.factor /= most;
-        }
-        for fpu in [&mut params.fpu].into_iter().chain(&mut params.fpu_at_root) {
-            let (Fpu::Reduction(value) | Fpu::Absolute(value)) = fpu;
-            *value /= most;
-        }
-        params.weighing.prune_scale /= most;
-        params.weighing.unit /= most;
-        if let Some(deviation) = &mut params.deviation {
-            deviation.usual /= most;
-        }
-        params
-    }
-
     /// The plan with the advantage of the side to move in this position.
     fn seen_from(mut self, root: &Game) -> Self {
         let of_root = &mut self.question.planes.playout_doubling_advantage;

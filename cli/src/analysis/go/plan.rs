@@ -68,7 +68,7 @@ impl Params {
             ..planes::Options::default()
         };
         Plan {
-            params: Plan::scaled(self.core_params(), &factors),
+            params: self.core_params().scaled_down(factors.most() as f32),
             factors,
             correction: Correction {
                 factor: params.subtree_value_bias_factor,

@@ -7,7 +7,7 @@ use super::imitation::Imitation;
 use super::params::Params;
 use super::restrictions::Restrictions;
 use super::setup::{self, Setup, Transcript};
-use crate::analysis::fields::{BadField, Fields};
+use crate::analysis::fields::{BadField, Fields, ROOT_FPU};
 use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::request::Object;
@@ -41,7 +41,7 @@ const FIELDS: [&str; 31] = [
     "priorities",
     "priority",
     "reportDuringSearchEvery",
-    "rootFpuReductionMax",
+    ROOT_FPU,
     "rootPolicyTemperature",
     "rules",
     "terminateId",
@@ -184,8 +184,7 @@ impl Defaults {
         if let Some(len) = fields.pv_len()? {
             params.analysis_pv_len = len;
         }
-        let expected = "Must be a number from 0.0 to 2.0";
-        if let Some(reduction) = fields.number("rootFpuReductionMax", expected, 0.0, 2.0)? {
+        if let Some(reduction) = fields.root_fpu_reduction()? {
             params.root_fpu_reduction_max = reduction;
         }
         if let Some(temperature) = fields.root_policy_temperature()? {
