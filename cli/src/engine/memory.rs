@@ -115,7 +115,9 @@ mod tests {
     fn a_limit_that_can_not_be_kept_is_named() {
         let said = |limit| too_low("these", limit, 90);
         assert_eq!([said(0), said(90)], [None, None]);
-        assert!(said(89).is_some_and(|note| note == "these take more than RamLimitMb=89: 90 MiB with the smallest tree"));
+        assert!(
+            said(89).is_some_and(|note| note == "these take more than RamLimitMb=89: 90 MiB with the smallest tree")
+        );
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
         Ok((setup.game(turns), symmetry, profile(fields, is_for_human_play)?))
     };
     let (game, symmetry, profile) = read().map_err(|bad: BadField| format!("{}: {}", bad.field, bad.error))?;
-    if symmetry.transposes() && game.size().x() != game.size().y() {
+    if !symmetry.fits(game.size()) {
         return Err(format!("symmetry: expected 0 to 3 on a board that is no square, got {}", symmetry.number()));
     }
     Ok(Position { game: Arc::new(game), symmetry, profile })

@@ -149,8 +149,8 @@ impl About {
     /// `evaluations` has the networks' evaluations of the root.
     fn new(root: Arc<Game>, plan: Plan, evaluations: RootEvaluations) -> Self {
         let RootEvaluations { raw, expected, human, .. } = evaluations;
-        let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
-        let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
+        let white_score = root.side_to_move().sign::<f64>() * f64::from(expected);
+        let utility = Utility::new(plan.factors, root.size().area(), white_score);
         let symmetries = symmetries(&root, &plan);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
@@ -798,8 +798,7 @@ fn raw_of(
 ) -> Result<(Arc<Evaluation>, f32, Vec<String>), String> {
     let mut asked = question(plan, 0);
     asked.policy.optimism = plan.root_optimism;
-    let is_square = root.size().x() == root.size().y();
-    let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| is_square || !symmetry.transposes());
+    let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| symmetry.fits(root.size()));
     let (mut all, mut said) = (Vec::new(), Vec::new());
     for symmetry in symmetries.take(plan.root_symmetries.max(1)) {
         let (evaluation, notes) = evaluator.ask_in(batch, root, &Question { symmetry, ..asked })?;
