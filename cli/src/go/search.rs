@@ -119,6 +119,8 @@ pub struct Search<'m> {
     pub(super) core: oncilla_core::search::Search<Tree<'m>>,
     evaluator: Arc<Evaluator>,
     pub(super) about: About,
+    /// See [`Search::root_moves`].
+    root_moves: Vec<GoMove>,
     pub(super) notes: Notes,
     batch: Batch,
     /// The time from [`Search::leave_at`] until the batch is told it.
@@ -136,6 +138,8 @@ pub(super) struct About {
     pub(super) raw: Arc<Evaluation>,
     /// The evaluation of the root by the network for human play.
     pub(super) human: Option<Arc<Evaluation>>,
+    /// The priors of that evaluation, flattened like all priors of the root; none without it.
+    pub(super) human_priors: Vec<f64>,
     pub(super) utility: Utility,
     /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
     symmetries: Vec<Symmetry>,
@@ -154,7 +158,9 @@ impl About {
         let symmetries = symmetries(&root, &plan);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        Self { root, plan, raw, human, utility, symmetries, costs, useless }
+        let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
+        let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
+        Self { root, plan, raw, human, human_priors, utility, symmetries, costs, useless }
     }
 
     /// The utility for White of a move of the root in addition to that of the position after it, if that has this
@@ -218,6 +224,7 @@ impl<'m> Search<'m> {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
             about: About::new(root, plan, evaluations),
+            root_moves: Vec::new(),
             notes: Notes::default(),
             batch,
             leave_at: None,
@@ -226,7 +233,7 @@ impl<'m> Search<'m> {
             playouts: 0,
             said,
         };
-        search.set_params();
+        search.prepare_root();
         Ok(search)
     }
 
@@ -245,7 +252,7 @@ impl<'m> Search<'m> {
         self.said.append(&mut evaluations.said);
         let before = std::mem::replace(&mut self.about, About::new(root, plan, evaluations));
         self.playouts = 0;
-        self.set_params();
+        self.prepare_root();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
             self.core.clear();
             self.notes = Notes::default();
@@ -253,15 +260,17 @@ impl<'m> Search<'m> {
         Ok(())
     }
 
-    fn set_params(&mut self) {
+    /// Makes what depends on nothing but the root's position and the plan.
+    fn prepare_root(&mut self) {
+        let (root, mut moves) = (Arc::clone(&self.about.root), std::mem::take(&mut self.root_moves));
+        self.list_moves(&root, 0, &root.ko_banned(), &mut moves);
+        self.root_moves = moves;
         self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.about.plan.params });
     }
 
     /// The moves of the root that may be searched, in the order of its edges.
-    pub fn root_moves(&self) -> Vec<GoMove> {
-        let (root, mut moves) = (&self.about.root, Vec::new());
-        self.list_moves(root, 0, &root.ko_banned(), &mut moves);
-        moves
+    pub fn root_moves(&self) -> &[GoMove] {
+        &self.root_moves
     }
 
     /// The sum of the flattened priors of the root's moves that may be searched, where the priors before flattening are
