@@ -12,7 +12,6 @@ use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::request::Object;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
-use crate::go::NO_PROFILE;
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
@@ -175,9 +174,7 @@ impl Defaults {
         let mut params = self.params;
         override_settings(fields, self.networks, &mut params, warnings)?;
         self.networks.suits(&params).map_err(unset)?;
-        if self.networks.by_main && params.human_profile.is_none() {
-            return Err(BadField::new(OVERRIDES, NO_PROFILE));
-        }
+        self.networks.profile(&params).map_err(|error| BadField::new(OVERRIDES, error))?;
         if let Some(visits) = fields.max_visits()? {
             params.max_visits = visits;
         }
@@ -262,6 +259,7 @@ fn supported(rules: Rules, warnings: &mut Vec<BadField>) -> Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::go::NO_PROFILE;
     use oncilla_go::{Color, MAX_AREA};
     use quickcheck::{Arbitrary, Gen, QuickCheck};
     use serde_json::json;
