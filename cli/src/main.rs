@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use argh::{ArgsInfo, FromArgs};
 use oncilla::engine;
+use oncilla::go::{LEAST_SIDE, board_size};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, Value, backend, print, table};
 use oncilla::uci::console::{Console, aside};
 use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
-use oncilla_go::Size;
+use oncilla_go::{MAX_SIDE, Size};
 
 /// An engine for chess and Go, for small GPUs. Without a command it speaks UCI.
 #[derive(FromArgs, ArgsInfo)]
@@ -284,9 +285,8 @@ impl Time {
 /// Reads the size of a board: `19`, or `13x9` (columns and rows).
 fn board(text: &str) -> Result<Size, String> {
     let (x, y) = text.split_once('x').unwrap_or((text, text));
-    let side = |text: &str| text.trim().parse().ok();
-    let size = side(x).zip(side(y)).and_then(|(x, y)| Size::new(x, y)).filter(|size| size.x() > 1 && size.y() > 1);
-    size.ok_or_else(|| format!("expected columns and rows from 2 to 19, as in 19 or 13x9, got {text:?}"))
+    let bad = || format!("expected columns and rows from {LEAST_SIDE} to {MAX_SIDE}, as in 19 or 13x9, got {text:?}");
+    board_size(x, y).ok_or_else(bad)
 }
 
 /// Reads a number of positions of `bench`.

@@ -34,33 +34,33 @@ pub enum ScoreType {
 const DECIDED: f64 = 0.996;
 
 impl ScoreType {
-    /// The names in Lc0's order, for the table of options.
-    pub const NAMES: &'static [&'static str] = &[
-        "centipawn",
-        "centipawn_2025",
-        "centipawn_with_drawscore",
-        "centipawn_2019",
-        "centipawn_2018",
-        "win_percentage",
-        "Q",
-        "W-L",
-        "WDL_mu",
+    /// Each type with its name, in Lc0's order.
+    const NAMED: [(&'static str, Self); 9] = [
+        ("centipawn", Self::Centipawn),
+        ("centipawn_2025", Self::Centipawn2025),
+        ("centipawn_with_drawscore", Self::CentipawnWithDrawScore),
+        ("centipawn_2019", Self::Centipawn2019),
+        ("centipawn_2018", Self::Centipawn2018),
+        ("win_percentage", Self::WinPercentage),
+        ("Q", Self::Q),
+        ("W-L", Self::WMinusL),
+        ("WDL_mu", Self::WdlMu),
     ];
+
+    /// The names in Lc0's order, for the table of options.
+    pub const NAMES: &'static [&'static str] = &{
+        let mut names = [""; Self::NAMED.len()];
+        let mut at = 0;
+        while at < names.len() {
+            names[at] = Self::NAMED[at].0;
+            at += 1;
+        }
+        names
+    };
 
     /// The type with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "centipawn" => Self::Centipawn,
-            "centipawn_2025" => Self::Centipawn2025,
-            "centipawn_with_drawscore" => Self::CentipawnWithDrawScore,
-            "centipawn_2019" => Self::Centipawn2019,
-            "centipawn_2018" => Self::Centipawn2018,
-            "win_percentage" => Self::WinPercentage,
-            "Q" => Self::Q,
-            "W-L" => Self::WMinusL,
-            "WDL_mu" => Self::WdlMu,
-            _ => return None,
-        })
+        Self::NAMED.iter().find(|(its, _)| *its == name).map(|(_, score_type)| *score_type)
     }
 
     /// Whether the unit is a hundredth of a pawn.

@@ -96,7 +96,7 @@ fn another_network_leaves_the_tree_its_room() {
         fill(&mut engine, 1000);
         engine.ask("stop", "bestmove");
         engine.say(&format!("setoption name Backend value {backend}"));
-        // Three times as many nodes as the smallest tree can hold.
+        // Far more nodes than the smallest tree can hold.
         let lines = engine.ask("go nodes 30000", "bestmove");
         assert!(!lines.iter().any(|line| is_too_low_a_limit(line)), "{backend}: {lines:#?}");
         let full = lines.iter().rev().find_map(|line| number(line, "hashfull"));

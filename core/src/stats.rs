@@ -13,6 +13,17 @@ use core::ops::{Add, AddAssign};
 /// Number of classes of batch sizes: 1, 2–3, 4–7, …; the last class is everything from 2048 on.
 pub const BATCH_SIZES: usize = 12;
 
+/// The smallest and the largest batch of a class; the last class, and any number above it, has no largest.
+///
+/// ```
+/// # use oncilla_core::stats::{BATCH_SIZES, batch_sizes};
+/// assert_eq!([0, 1, BATCH_SIZES - 1].map(batch_sizes), [(1, Some(1)), (2, Some(3)), (2048, None)]);
+/// ```
+pub const fn batch_sizes(class: usize) -> (u64, Option<u64>) {
+    const LAST: usize = BATCH_SIZES - 1;
+    if class < LAST { (1 << class, Some((2 << class) - 1)) } else { (1 << LAST, None) }
+}
+
 /// Stages of a playout that a thread may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -64,7 +75,7 @@ pub struct Counts {
     pub depth_sum: u64,
     /// Largest of these depths.
     pub depth_max: u64,
-    /// Batches that the evaluator ran, by the binary logarithm of their size: see [`BATCH_SIZES`].
+    /// Batches that the evaluator ran, by the binary logarithm of their size: see [`batch_sizes`].
     pub batches: [u64; BATCH_SIZES],
     /// Waits at each [`Stage`].
     pub waits: [Waits; Stage::COUNT],

@@ -1,6 +1,6 @@
 //! Tests of the whole command on a device that fails, once for each of its calls.
 
-use super::{Heard, Output, Pool, query, serve};
+use super::{Analyst, Heard, Output, Pool, query, serve};
 use crate::engine::failing::{Fault, Plan, on_failing_device, on_nothing, without_host};
 use crate::engine::{BackendKind, CacheSize, Evaluator};
 use crate::options::{Typed, table};
@@ -17,7 +17,7 @@ fn answers(lines: &str, plan: Plan) -> (Vec<Value>, Vec<String>) {
     answers_of(lines, on_failing_device(BackendKind::OpenCl, true, plan))
 }
 
-fn pool_on(evaluator: Evaluator) -> (Pool, Receiver<Heard>) {
+fn pool_on(evaluator: Evaluator) -> (Box<Pool>, Receiver<Heard>) {
     let mut typed = Typed::default();
     for (name, value) in [("parallel", "3"), ("Hash", "16"), ("MinibatchSize", "1")] {
         let opt = table::by_flag(name).or_else(|| table::by_name(name)).expect("an option");
@@ -29,12 +29,12 @@ fn pool_on(evaluator: Evaluator) -> (Pool, Receiver<Heard>) {
     let (heard, said) = channel();
     let pool = Pool::with(evaluator, settings, typed, &meaning, Output::to(heard)).expect("a pool");
     assert_eq!(pool.parallel(), 3);
-    (pool, said)
+    (Box::new(pool), said)
 }
 
 fn answers_of(lines: &str, evaluator: Evaluator) -> (Vec<Value>, Vec<String>) {
     let (pool, said) = pool_on(evaluator);
-    serve(&mut lines.as_bytes(), &pool, 1 << 20, |_| {});
+    serve(&mut lines.as_bytes(), &*pool, 1 << 20, |_| {});
     pool.finish();
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     for heard in said {
@@ -103,7 +103,7 @@ fn a_search_that_breaks_off_is_answered_with_the_error_and_its_session_forgotten
         let query = json!({ "id": "a", "moves": ["e2e4"], "maxVisits": VISITS, "session": "s" });
         let plan = move |now: usize| (now >= call).then_some(Fault::Loud);
         let (pool, said) = pool_on(without_host(Box::new(plan)));
-        serve(&mut format!("{query}\n").as_bytes(), &pool, 1 << 20, |_| {});
+        serve(&mut format!("{query}\n").as_bytes(), &*pool, 1 << 20, |_| {});
         let (mut notes, mut found) = (Vec::new(), Vec::new());
         while found.is_empty() {
             match said.recv().expect("an answer") {
@@ -113,7 +113,7 @@ fn a_search_that_breaks_off_is_answered_with_the_error_and_its_session_forgotten
         }
         let failed = json!({ "error": "no host", "id": "a", "isDuringSearch": false, "turnNumber": 1 });
         assert_eq!((found, notes), (vec![failed], vec!["no host".to_string()]), "call {call}");
-        serve(&mut br#"{"id": "b", "action": "session"}"#.as_slice(), &pool, 1 << 20, |_| {});
+        serve(&mut br#"{"id": "b", "action": "session"}"#.as_slice(), &*pool, 1 << 20, |_| {});
         pool.finish();
         let kept = said.iter().find_map(|heard| match heard {
             Heard::Line(line) => serde_json::from_str::<Value>(&line).ok(),

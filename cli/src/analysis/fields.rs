@@ -21,9 +21,30 @@ impl BadField {
     }
 }
 
+/// A search parameter of KataGo's that is also a field of queries.
+pub const ROOT_FPU: &str = "rootFpuReductionMax";
+
 /// Reads a whole number within a range. A number that is written with a fraction, even 1.0, is not one.
 pub fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
     value.as_i64().filter(|number| range.contains(number))
+}
+
+/// `avoidMoves` or `allowMoves`, with players and moves as the game has them.
+pub struct MoveRules<P, M> {
+    /// True for `allowMoves`: the moves are all that may be searched.
+    pub only: bool,
+    /// The rules, in the query's order.
+    pub rules: Vec<MoveRule<P, M>>,
+}
+
+/// A rule of `avoidMoves` or `allowMoves`.
+pub struct MoveRule<P, M> {
+    /// Whose moves the rule is about.
+    pub player: P,
+    /// The moves.
+    pub moves: M,
+    /// The depth, in plies below the position that is analysed, from which on the rule does not count.
+    pub until_depth: usize,
 }
 
 /// Reads the fields of an object.
@@ -100,6 +121,23 @@ impl<'o> Fields<'o> {
         self.number("rootPolicyTemperature", "Must be a number from 0.01 to 100.0", 0.01, 100.0)
     }
 
+    /// `rootFpuReductionMax`: what a move of the root without visits is held to be worth less.
+    ///
+    /// # Errors
+    /// Not a number, or one that is out of range.
+    pub fn root_fpu_reduction(self) -> Result<Option<f64>, BadField> {
+        self.root_fpu_reduction_of(Value::as_f64)
+    }
+
+    /// Like [`Fields::root_fpu_reduction`], with numbers as `number` reads them.
+    ///
+    /// # Errors
+    /// `number` returns `None`, or a number that is out of range.
+    pub fn root_fpu_reduction_of(self, number: fn(&Value) -> Option<f64>) -> Result<Option<f64>, BadField> {
+        let read = |value| number(value).filter(|number| (0.0..=2.0).contains(number));
+        self.read(ROOT_FPU, "Must be a number from 0.0 to 2.0", read)
+    }
+
     /// A list of whole numbers.
     ///
     /// # Errors
@@ -108,5 +146,49 @@ impl<'o> Fields<'o> {
         // All 64-bit integers, signed or not, are accepted here, so that a later error can name the number.
         let whole = |value: &Value| value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
         self.read(field, expected, |value| value.as_array()?.iter().map(whole).collect())
+    }
+
+    /// `avoidMoves` or `allowMoves`; without either, no rules. `player` and `moves` read the parts of a rule that each
+    /// game has in its own notation.
+    ///
+    /// # Errors
+    /// Both fields are there, or one that is no list of rules, or a field of a rule is wrong, which is then named by its
+    /// own name, as in KataGo.
+    pub fn move_rules<P: Copy + PartialEq, M>(
+        self,
+        player: impl Fn(&str) -> Option<P>,
+        moves: impl Fn(&'o Value) -> Result<M, BadField>,
+    ) -> Result<MoveRules<P, M>, BadField> {
+        let (field, only, list) = match (self.get("avoidMoves"), self.get("allowMoves")) {
+            (None, None) => return Ok(MoveRules { only: false, rules: Vec::new() }),
+            (Some(_), Some(_)) => {
+                return Err(BadField::new("allowMoves", "Cannot specify both allowMoves and avoidMoves"));
+            }
+            (Some(list), None) => ("avoidMoves", false, list),
+            (None, Some(list)) => ("allowMoves", true, list),
+        };
+        let shape = || BadField::new(field, "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'");
+        let list = list.as_array().ok_or_else(shape)?;
+        if only && list.len() > 2 {
+            return Err(BadField::new(field, "Currently allowMoves only allows at most one entry per player"));
+        }
+        let mut rules: Vec<MoveRule<P, M>> = Vec::new();
+        for rule in list {
+            let [its_player, its_moves, depth] = ["player", "moves", "untilDepth"].map(|inner| rule.get(inner));
+            let (Some(its_player), Some(its_moves), Some(depth)) = (its_player, its_moves, depth) else {
+                return Err(shape());
+            };
+            let its_player = its_player.as_str().and_then(&player);
+            let its_player = its_player.ok_or_else(|| BadField::new("player", "Must be \"b\" or \"w\""))?;
+            let its_moves = moves(its_moves)?;
+            let depth = integer(depth, 1..=i64::MAX);
+            let depth = depth.ok_or_else(|| BadField::new("untilDepth", "Must be a positive integer"))?;
+            if only && rules.iter().any(|rule| rule.player == its_player) {
+                return Err(BadField::new(field, "Cannot specify allowMoves more than once for the same player"));
+            }
+            let until_depth = usize::try_from(depth).unwrap_or(usize::MAX);
+            rules.push(MoveRule { player: its_player, moves: its_moves, until_depth });
+        }
+        Ok(MoveRules { only, rules })
     }
 }

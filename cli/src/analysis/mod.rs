@@ -140,7 +140,7 @@ fn understand_with<Q>(bytes: &[u8], longest: usize, read: impl Fn(&str, &Object)
 }
 
 /// Answers queries about one game, chess or Go.
-trait Analyst {
+pub trait Analyst {
     /// Queues the positions of a query, or writes the error in it. Waits while the queue is full.
     fn ask(&self, id: &str, request: &Object);
 
@@ -161,36 +161,6 @@ trait Analyst {
 
     /// Waits until all queries are answered and the client has read the answers.
     fn finish(self: Box<Self>);
-}
-
-impl Analyst for Pool {
-    fn ask(&self, id: &str, request: &Object) {
-        self.ask(id, request);
-    }
-
-    fn obey(&self, id: &str, action: &str, request: Object) {
-        self.actions().obey(id, action, request);
-    }
-
-    fn output(&self) -> &Output {
-        self.output()
-    }
-
-    fn describe(&self) -> String {
-        self.describe()
-    }
-
-    fn parallel(&self) -> usize {
-        self.parallel()
-    }
-
-    fn abandon(&self) {
-        self.abandon();
-    }
-
-    fn finish(self: Box<Self>) {
-        (*self).finish();
-    }
 }
 
 /// The answer to a turn that was ended before its search had a result.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::fields::{BadField, Fields, integer};
+use super::fields::{self, BadField, Fields, MoveRule};
 use crate::engine::{Restriction, Restrictions};
 use crate::san;
 
@@ -159,17 +159,8 @@ fn no_move(text: &str) -> String {
 }
 
 /// `avoidMoves` or `allowMoves`, with the moves still as text.
-#[derive(Default)]
-pub struct MoveRules<'o> {
-    only: bool,
-    rules: Vec<Rule<'o>>,
-}
-
-struct Rule<'o> {
-    player: Color,
-    moves: Vec<&'o str>,
-    until_depth: usize,
-}
+pub type MoveRules<'o> = fields::MoveRules<Color, Vec<&'o str>>;
+type Rule<'o> = MoveRule<Color, Vec<&'o str>>;
 
 /// The only position that the query asks for, with the number of moves played before it.
 struct Place {
@@ -264,37 +255,9 @@ impl Place {
 /// Reads `avoidMoves` or `allowMoves`.
 ///
 /// # Errors
-/// If both fields are there, if one is not a list of rules, or if a field of a rule is wrong.
+/// See [`Fields::move_rules`].
 pub fn rules(fields: Fields<'_>) -> Result<MoveRules<'_>, BadField> {
-    let (avoid, allow) = (fields.get("avoidMoves"), fields.get("allowMoves"));
-    let (field, only, list) = match (avoid, allow) {
-        (None, None) => return Ok(MoveRules::default()),
-        (Some(_), Some(_)) => {
-            return Err(BadField::new("allowMoves", "Cannot specify both allowMoves and avoidMoves"));
-        }
-        (Some(list), None) => ("avoidMoves", false, list),
-        (None, Some(list)) => ("allowMoves", true, list),
-    };
-    let shape = || BadField::new(field, "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'");
-    let list = list.as_array().ok_or_else(shape)?;
-    if only && list.len() > 2 {
-        return Err(BadField::new(field, "Currently allowMoves only allows at most one entry per player"));
-    }
-    let mut rules: Vec<Rule<'_>> = Vec::new();
-    for rule in list {
-        let [player, moves, depth] = ["player", "moves", "untilDepth"].map(|inner| rule.get(inner));
-        let (Some(player), Some(moves), Some(depth)) = (player, moves, depth) else { return Err(shape()) };
-        let player = player.as_str().and_then(read_player);
-        let player = player.ok_or_else(|| BadField::new("player", "Must be \"b\" or \"w\""))?;
-        let moves = named(moves)?;
-        let depth = integer(depth, 1..=i64::MAX);
-        let depth = depth.ok_or_else(|| BadField::new("untilDepth", "Must be a positive integer"))?;
-        if only && rules.iter().any(|rule| rule.player == player) {
-            return Err(BadField::new(field, "Cannot specify allowMoves more than once for the same player"));
-        }
-        rules.push(Rule { player, moves, until_depth: usize::try_from(depth).unwrap_or(usize::MAX) });
-    }
-    Ok(MoveRules { only, rules })
+    fields.move_rules(read_player, named)
 }
 
 /// The moves of a rule, as text.

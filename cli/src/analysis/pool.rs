@@ -5,6 +5,7 @@ pub(super) mod threads;
 
 use std::sync::Arc;
 
+use super::Analyst;
 use super::actions::Actions;
 use super::crew::QueryCrew;
 use super::output::Output;
@@ -67,45 +68,41 @@ impl Pool {
         let defaults = Defaults::new(typed, meaning, settings);
         Ok(Self { defaults, crew, evaluator, sessions, _tablebases: None })
     }
+}
 
-    /// Describes the evaluator in one line.
-    pub fn describe(&self) -> String {
-        self.evaluator.describe()
+impl Analyst for Pool {
+    fn ask(&self, id: &str, request: &Object) {
+        self.crew.take(id, self.defaults.read(id, request));
     }
 
-    /// The number of positions that are searched at the same time.
-    pub fn parallel(&self) -> usize {
-        self.crew.count()
-    }
-
-    /// The output that answers are written to.
-    pub fn output(&self) -> &Output {
-        &self.crew.output
-    }
-
-    /// The actions, with everything that they act on.
-    pub fn actions(&self) -> Actions<'_, Query> {
-        Actions {
-            queue: &self.crew.queue,
+    fn obey(&self, id: &str, action: &str, request: Object) {
+        let actions = Actions {
+            queue: &*self.crew.queue,
             output: &self.crew.output,
             networks: &*self.evaluator,
             sessions: Some(&self.sessions),
             parallel: self.crew.count(),
-        }
+        };
+        actions.obey(id, action, request);
     }
 
-    /// Queues the positions of a query, or writes the error in it. Waits while the queue is full.
-    pub fn ask(&self, id: &str, request: &Object) {
-        self.crew.take(id, self.defaults.read(id, request));
+    fn output(&self) -> &Output {
+        &self.crew.output
     }
 
-    /// Drops all waiting turns and stops all running searches, without answers.
-    pub fn abandon(&self) {
+    fn describe(&self) -> String {
+        self.evaluator.describe()
+    }
+
+    fn parallel(&self) -> usize {
+        self.crew.count()
+    }
+
+    fn abandon(&self) {
         self.crew.abandon();
     }
 
-    /// Waits until all queries are answered and the client has read the answers.
-    pub fn finish(self) {
+    fn finish(self: Box<Self>) {
         self.crew.finish();
     }
 }

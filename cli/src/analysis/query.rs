@@ -2,10 +2,11 @@
 //! specific to chess is here and in `moves`.
 
 use oncilla_chess::History;
+use oncilla_core::search::Fpu;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::fields::{BadField, Fields, integer};
+use super::fields::{BadField, Fields, ROOT_FPU, integer};
 use super::moves::{self, Game};
 use super::queue::QueuedQuery;
 use super::request::Object;
@@ -141,9 +142,8 @@ pub struct Plan {
     pub restrictions: Option<Arc<Restrictions>>,
     /// Bytes that the restrictions use.
     pub restrictions_bytes: usize,
-    /// Root moves without visits get the value of the root less this reduction times the square root of the visited
-    /// policy.
-    pub root_fpu_reduction: Option<f32>,
+    /// The value of root moves without visits, if it is not that of the settings.
+    pub root_fpu: Option<Fpu>,
 }
 
 /// The content of an answer.
@@ -239,8 +239,7 @@ impl Defaults {
         if let Some(len) = fields.pv_len()? {
             analysis.pv_len = len;
         }
-        let of_the_query = fields.read(ROOT_FPU, ROOT_FPU_RANGE, |value| self::root_fpu_reduction(value.as_f64()?))?;
-        let root_fpu_reduction = of_the_query.or(root_fpu_reduction);
+        let root_fpu_reduction = fields.root_fpu_reduction()?.or(root_fpu_reduction);
         if let Some(temperature) = fields.root_policy_temperature()? {
             analysis.root_policy_temperature = temperature as f32;
         }
@@ -268,7 +267,8 @@ impl Defaults {
             root_temperature: Some(analysis.root_policy_temperature).filter(|temperature| *temperature != 1.0),
             restrictions,
             restrictions_bytes,
-            root_fpu_reduction: root_fpu_reduction.map(|reduction| reduction / analysis.win_loss_utility),
+            root_fpu: root_fpu_reduction
+                .map(|reduction| Fpu::Reduction(reduction as f32).scaled_down(analysis.win_loss_utility)),
         };
         Ok(Accepted { query: Query { id: id.to_string(), game, chess960, session, plan, wanted, reports }, turns })
     }
@@ -282,7 +282,7 @@ impl Defaults {
         // As with all settings, a number may be given as text.
         let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
         let root_fpu_reduction = Fields(object)
-            .read(ROOT_FPU, ROOT_FPU_RANGE, |value| root_fpu_reduction(number(value)?))
+            .root_fpu_reduction_of(number)
             .map_err(|fault| bad(format!("{ROOT_FPU}: {}", fault.error)))?;
         for (name, value) in object.iter().filter(|(name, _)| *name != ROOT_FPU) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
@@ -379,15 +379,6 @@ impl Defaults {
     }
 }
 
-/// A search parameter in KataGo; here it is a field of queries and affects only the root's moves.
-const ROOT_FPU: &str = "rootFpuReductionMax";
-
-const ROOT_FPU_RANGE: &str = "Must be a number from 0.0 to 2.0";
-
-fn root_fpu_reduction(number: f64) -> Option<f32> {
-    (0.0..=2.0).contains(&number).then_some(number as f32)
-}
-
 /// An option in a query: the name in the query, and the program's options with the values that it sets.
 struct Given<'o> {
     name: &'o str,
@@ -407,7 +398,7 @@ impl Given<'_> {
 struct Overridden<'o> {
     /// The meaning of the program's options with these overrides; `None` if there are none.
     meaning: Option<Meaning>,
-    root_fpu_reduction: Option<f32>,
+    root_fpu_reduction: Option<f64>,
     /// Names that have no meaning.
     unknown: Vec<&'o str>,
     /// Names of options that have no effect in a single query.

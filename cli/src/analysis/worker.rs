@@ -1,7 +1,7 @@
 //! A worker searches one position after the other, in one tree at a time, with the evaluator that all workers share.
 
 use oncilla_chess::{History, Move, MoveList};
-use oncilla_core::search::{Fpu, MAX_VISITS};
+use oncilla_core::search::MAX_VISITS;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
@@ -212,8 +212,8 @@ fn ask(evaluator: &Evaluator, batch: &mut Batch, output: &Output) -> Result<Raw,
 /// Configures an engine for a query, if its settings differ.
 fn configure(tree_engine: &mut TreeEngine, plan: &Plan) {
     let mut settings = Arc::clone(&plan.settings);
-    if let Some(reduction) = plan.root_fpu_reduction {
-        Arc::make_mut(&mut settings).params.fpu_at_root = Some(Fpu::Reduction(reduction));
+    if let Some(fpu) = plan.root_fpu {
+        Arc::make_mut(&mut settings).params.fpu_at_root = Some(fpu);
     }
     if !Arc::ptr_eq(&settings, &tree_engine.settings) {
         tree_engine.engine.configure((*settings).clone());

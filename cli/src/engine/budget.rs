@@ -2,17 +2,12 @@
 
 use super::evaluator::Evaluator;
 use super::leaves;
-use super::memory::{self, bytes_of_mb};
+use super::memory::{self, LEAST_TREE_MB, bytes_of_mb, most_of_cache};
 use super::settings::{CacheSize, Settings};
 use oncilla_chess::{History, MoveList};
 
 /// Bytes that queues, events and batches take, besides the tree and the network.
 const QUEUES: usize = 8 << 20;
-/// Bytes of the smallest tree: a smaller one is of no use, whatever the limit.
-const LEAST_TREE: usize = 1 << 20;
-
-/// The cache gets at most one part in `CACHE_SHARE` of the memory that tree and cache may take together.
-const CACHE_SHARE: usize = 4;
 
 /// What determines the tree's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,24 +55,22 @@ impl MemoryBudget {
     /// The cache gets what `NNCacheMb` says, but at most a share of the memory that is left.
     pub fn cache_size(&self, settings: &Settings) -> CacheSize {
         let CacheSize { entries, mb } = settings.cache;
-        CacheSize { entries, mb: mb.min((self.memory_left(settings) / CACHE_SHARE) >> 20) }
+        CacheSize { entries, mb: mb.min(most_of_cache(self.memory_left(settings)) >> 20) }
     }
 
     /// The tree gets what `Hash` says, unless less is left.
     pub fn tree_size(&self, settings: &Settings) -> TreeSize {
         let cache = bytes_of_mb(self.cache_size(settings).mb);
-        let most = self.memory_left(settings).saturating_sub(cache).max(LEAST_TREE);
+        let most = self.memory_left(settings).saturating_sub(cache).max(bytes_of_mb(LEAST_TREE_MB));
         TreeSize { bytes: bytes_of_mb(settings.hash_mb).min(most), graph: settings.is_graph() }
     }
 
     /// Returns a warning if `RamLimitMb` is less than the process takes with the smallest tree, once for each limit and
     /// evaluator.
     pub fn judge_limit(&mut self, settings: &Settings) -> Option<String> {
-        let (limit, least) = (settings.ram_limit_mb, (self.beside_the_tree + LEAST_TREE).div_ceil(1 << 20));
+        let (limit, least) = (settings.ram_limit_mb, self.beside_the_tree.div_ceil(1 << 20) + LEAST_TREE_MB);
         let is_new = std::mem::replace(&mut self.judged_limit_mb, limit) != limit;
-        (is_new && (1..least).contains(&limit)).then(|| {
-            format!("the program and its network take more than RamLimitMb={limit}: {least} MiB with the smallest tree")
-        })
+        memory::too_low("the program and its network", limit, least).filter(|_| is_new)
     }
 
     /// Measures what the process takes besides tree and cache. A backend takes most of its memory with its first batch,

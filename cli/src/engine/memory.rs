@@ -1,4 +1,4 @@
-//! The memory of a tree.
+//! The memory of a tree, and what every division of memory between trees and caches goes by.
 
 use crate::system;
 use bytemuck::try_zeroed_slice_box;
@@ -9,12 +9,37 @@ use std::sync::atomic::AtomicU32;
 /// Words for the edges of a node, on average. `bench` prints what a tree really takes.
 const WORDS_PER_NODE: f64 = 25.0;
 
-/// The smallest tree, in nodes.
+/// The smallest tree, in nodes: a smaller one is of no use, whatever the limit.
 const LEAST_NODES: usize = 10_000;
+
+/// The smallest memory that a tree is given under `RamLimitMb`, in MiB.
+pub const LEAST_TREE_MB: usize = 2;
+const _: () = assert!(
+    (LEAST_NODES as f64 * bytes_of_node(true)) as usize <= bytes_of_mb(LEAST_TREE_MB),
+    "a tree takes no more than it is given"
+);
+
+/// The most that the cache may take of the memory that `RamLimitMb` leaves to trees and cache.
+pub const fn most_of_cache(left: usize) -> usize {
+    left / 4
+}
+
+/// What is said of a `RamLimitMb` that can't be kept, because `what` takes `least` MiB with the smallest tree. A limit
+/// of 0 is none.
+pub fn too_low(what: &str, limit: usize, least: usize) -> Option<String> {
+    let is_too_low = (1..least).contains(&limit);
+    is_too_low.then(|| format!("{what} take more than RamLimitMb={limit}: {least} MiB with the smallest tree"))
+}
 
 /// Bytes of `mb` MiB, or the largest number if that is too many to be counted.
 pub const fn bytes_of_mb(mb: usize) -> usize {
     mb.saturating_mul(1 << 20)
+}
+
+/// Bytes that a node takes with its edges, on average.
+const fn bytes_of_node(graph: bool) -> f64 {
+    let entry = if graph { size_of::<GraphWords>() } else { 0 };
+    (NODE_BYTES + entry) as f64 + WORDS_PER_NODE * 4.0
 }
 
 /// A tree's memory. Zeroed pages that have not been touched yet cost nothing.
@@ -37,9 +62,7 @@ impl Memory {
     }
 
     fn of(bytes: usize, graph: bool) -> Option<Self> {
-        let entry = if graph { size_of::<GraphWords>() } else { 0 };
-        let each = (NODE_BYTES + entry) as f64 + WORDS_PER_NODE * 4.0;
-        let nodes = ((bytes as f64 / each) as usize).max(LEAST_NODES);
+        let nodes = ((bytes as f64 / bytes_of_node(graph)) as usize).max(LEAST_NODES);
         let words = (nodes as f64 * WORDS_PER_NODE) as usize;
         Some(Self {
             nodes: try_zeroed_slice_box(nodes).ok()?,
@@ -86,6 +109,15 @@ mod tests {
         let taken = vec![1_u8; 64 << 20];
         let now = resident_bytes().expect("bytes");
         assert!(now > taken.len() && peak_resident_bytes().expect("bytes") > taken.len(), "{now}");
+    }
+
+    #[test]
+    fn a_limit_that_can_not_be_kept_is_named() {
+        let said = |limit| too_low("these", limit, 90);
+        assert_eq!([said(0), said(90)], [None, None]);
+        assert!(
+            said(89).is_some_and(|note| note == "these take more than RamLimitMb=89: 90 MiB with the smallest tree")
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::analysis::Object;
 use crate::analysis::go::{Imitation, Params, Transcript, is_field, rules};
 use crate::analysis::{BadField, Fields, integer};
 use crate::engine::EvaluatorSettings;
-use crate::go::{Batch, Evaluation, Evaluator, Game, NO_PROFILE, PolicyRules, Question};
+use crate::go::{Batch, Evaluation, Evaluator, Game, PolicyRules, Question};
 use crate::uci::console::aside;
 
 /// The network's own policy: not optimistic, and without a limit for the pass.
@@ -65,7 +65,7 @@ fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
         Ok((setup.game(turns), symmetry, profile(fields, is_for_human_play)?))
     };
     let (game, symmetry, profile) = read().map_err(|bad: BadField| format!("{}: {}", bad.field, bad.error))?;
-    if symmetry.transposes() && game.size().x() != game.size().y() {
+    if !symmetry.fits(game.size()) {
         return Err(format!("symmetry: expected 0 to 3 on a board that is no square, got {}", symmetry.number()));
     }
     Ok(Position { game: Arc::new(game), symmetry, profile })
@@ -80,11 +80,9 @@ fn profile(fields: Fields<'_>, is_for_human_play: bool) -> Result<Option<Profile
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
         params.set(name, &text).unwrap_or(Ok(())).map_err(|error| BadField::new(field, error))?;
     }
-    Imitation::alone(is_for_human_play).suits(&params).map_err(|error| BadField::new(field, error))?;
-    match params.human_profile {
-        None if is_for_human_play => Err(BadField::new(field, NO_PROFILE)),
-        profile => Ok(profile),
-    }
+    let networks = Imitation::alone(is_for_human_play);
+    let profile = networks.suits(&params).and_then(|()| networks.profile(&params));
+    profile.map_err(|error| BadField::new(field, error))
 }
 
 /// Evaluates the positions of lines.

@@ -105,7 +105,7 @@ pub fn pass_can_wait<'a>(root: &Game, raw: &Evaluation, moves: impl Iterator<Ite
     let Some(passing) = moves.clone().find(|searched| searched.mv == pass && searched.weight > 0.0) else {
         return false;
     };
-    let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
+    let sign: f64 = root.side_to_move().sign();
     let owned = |point: Move| raw.ownership.get(point.index()).copied().unwrap_or(0.0);
     let is_lost = |mv| owned(mv) < -SURE && !root.board().neighbours(mv).any(|beside| owned(beside) > SURE);
     let is_known = |searched: &Searched<'_>| {

@@ -173,8 +173,7 @@ impl Evaluator {
         let known = self.cache.get(key);
         if known.is_none() {
             let metadata = self.metadata(game, &question);
-            let metadata = metadata.as_ref().map_or(&[][..], |metadata| metadata);
-            batch.add(&planes, metadata, Waiting { game: Arc::clone(game), question, key });
+            batch.add(&planes, metadata.as_ref(), Waiting { game: Arc::clone(game), question, key });
         }
         known
     }
@@ -277,7 +276,7 @@ impl Batch {
         self.request.is_late()
     }
 
-    fn add(&mut self, planes: &Planes, metadata: &[f32], row: Waiting) {
+    fn add(&mut self, planes: &Planes, metadata: Option<&[f32; METADATA]>, row: Waiting) {
         let (size, symmetry) = (planes.size(), row.question.symmetry);
         assert_eq!(*self.size.get_or_insert(size), size, "a batch is of one size");
         input::add(planes, symmetry, metadata, &mut self.input);

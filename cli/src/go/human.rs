@@ -6,15 +6,12 @@
 
 use super::search::Search;
 use oncilla_core::Move;
-use oncilla_core::search::{EdgeView, Fpu};
+use oncilla_core::search::{EdgeView, puct};
 use oncilla_core::tree::Tree;
 use oncilla_go::Move as GoMove;
 
 /// Multiples of the golden ratio's fraction spread evenly over 0 to 1, however many there are.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
-
-/// KataGo adds this to the weight of the root's moves, so that the first one is not for nothing.
-const OFFSET: f64 = 0.01;
 
 /// How much the root is explored so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +33,7 @@ impl HumanExploration {
 
     /// The factor of a prior, which is then divided by one plus the move's weight, if all moves have `weight` together.
     fn factor(&self, weight: f64) -> f64 {
-        (self.constant + self.growth * weight.sqrt()) * (weight + OFFSET).sqrt()
+        (self.constant + self.growth * weight.sqrt()) * (weight + puct::WEIGHT_OF_NONE).sqrt()
     }
 }
 
@@ -60,9 +57,8 @@ impl Search<'_> {
     /// chooses by itself.
     pub(super) fn human_choice(&self) -> Option<(usize, Move)> {
         let exploration = self.plan().human_exploration.filter(|exploration| exploration.takes(self.playouts()))?;
-        self.human()?;
         let moves = self.root_moves();
-        let arms = self.human_arms(&moves)?;
+        let arms = self.human_arms(moves)?;
         let urgency = self.human_urgency(&arms)?;
         let factor = exploration.factor(arms.iter().map(|arm| arm.known).sum());
         let score = |arm: &Arm| arm.utility.unwrap_or(urgency) + factor * arm.prior / (1.0 + arm.weight);
@@ -77,11 +73,11 @@ impl Search<'_> {
         let human = self.human()?;
         let root = self.tree().filter(|root| root.is_expanded())?;
         let (at_root, _) = self.notes.root()?;
-        let (sign, flattening) = (self.sign(at_root), f64::from(self.plan().root_flattening));
+        let sign = self.sign(at_root);
         let arm = |edge: EdgeView<'_, Tree<'_>>| {
             let mv = edge.mv.map(|mv| GoMove(mv.0)).or_else(|| moves.get(edge.index?).copied())?;
             let policy = f64::from(human.policy[mv.index()].max(0.0));
-            let prior = policy.powf(1.0 / flattening);
+            let prior = self.about.human_priors[mv.index()];
             let known = self.notes.next(at_root, Move(mv.0)).filter(|_| edge.completed() > 0);
             let each = known.map_or(1.0, |(_, note)| f64::from(note.passed.weight));
             let utility =
@@ -101,11 +97,8 @@ impl Search<'_> {
         let visited = visited.min(1.0);
         let share = visited.powf(plan.params.fpu_parent_power.into());
         let [mean, own] = [note.passed.utility, note.raw_utility].map(|white| self.sign(at) * f64::from(white));
-        let most = plan.factors.most();
-        Some(match plan.params.root_fpu() {
-            Fpu::Reduction(value) => share * mean + (1.0 - share) * own - f64::from(value) * most * visited.sqrt(),
-            Fpu::Absolute(value) => f64::from(value) * most,
-        })
+        let (parent, most) = (share * mean + (1.0 - share) * own, plan.factors.most());
+        Some(f64::from(puct::fpu(plan.params.root_fpu(), (parent / most) as f32, visited as f32)) * most)
     }
 }
 

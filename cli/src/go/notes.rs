@@ -97,13 +97,12 @@ pub struct Averages {
 impl Note {
     /// A note of an evaluation, with weight 1; `keeps_ownership` says whether its ownership is needed.
     pub fn of(evaluation: &Evaluation, side: Color, utility: impl Fn(&Outlook) -> f64, keeps_ownership: bool) -> Self {
-        let white = side == Color::White;
-        let outlook = Outlook::of(evaluation, white);
-        let sign = if white { 1.0 } else { -1.0 };
+        let (outlook, sign) = (Outlook::of(evaluation, side), side.sign::<f32>());
         let step = |owned: &f32| (sign * owned * STEPS).round() as i16;
         let ownership = if keeps_ownership { evaluation.ownership.iter().map(step).collect() } else { Box::default() };
         let lead = sign * evaluation.lead;
-        Self { outlook, lead, white_to_move: white, ownership, ..Self::default() }.worth(utility(&outlook))
+        let white_to_move = side == Color::White;
+        Self { outlook, lead, white_to_move, ownership, ..Self::default() }.worth(utility(&outlook))
     }
 
     /// Sets the utility, without a correction and with weight 1.

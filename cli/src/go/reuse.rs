@@ -51,7 +51,7 @@ impl<'m> Search<'m> {
         let value = self.about.raw_value_of(&note);
         self.notes.renew_root(key, note, about.root.ko_banned(), about.plan.correction.free);
         let moves = self.root_moves();
-        let mut logits = self.logits(&self.about.raw, &moves, 0);
+        let mut logits = self.logits(&self.about.raw, moves, 0);
         let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();
         let is_renewed = self.core.renew_root(value, &moves, &mut logits).is_ok();
         match (is_renewed, self.core.root().map(|root| root.key())) {

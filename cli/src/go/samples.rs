@@ -39,8 +39,7 @@ pub fn inputs(model: &Model, size: Size) -> Vec<f32> {
         let planes = planes::encode(game, &planes::Options::default());
         let profile = Profile::from_name(name).filter(|_| model.encodes_metadata());
         let metadata = profile.map(|profile| profile.metadata(game.side_to_move(), size.area()));
-        let metadata = metadata.as_ref().map_or(&[][..], |metadata| metadata);
-        super::input::add(&planes, Symmetry::NONE, metadata, &mut input);
+        super::input::add(&planes, Symmetry::NONE, metadata.as_ref(), &mut input);
     }
     input
 }

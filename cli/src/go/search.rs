@@ -39,7 +39,7 @@ pub enum Seen {
 /// How a position is searched.
 #[derive(Clone)]
 pub struct Plan {
-    /// The core's parameters, for values from −1 to 1: see [`Plan::scaled`].
+    /// The core's parameters, for values from −1 to 1.
     pub params: Params,
     /// The utility of results and scores.
     pub factors: Factors,
@@ -90,27 +90,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Converts parameters (exploration, first play urgency and others) that are meant for utilities to values from −1
-    /// to 1.
-    pub fn scaled(mut params: Params, factors: &Factors) -> Params {
-        use oncilla_core::search::Fpu;
-        let most = factors.most() as f32;
-        for cpuct in [&mut params.cpuct].into_iter().chain(&mut params.cpuct_at_root) {
-            cpuct.init /= most;
-            cpuct.factor /= most;
-        }
-        for fpu in [&mut params.fpu].into_iter().chain(&mut params.fpu_at_root) {
-            let (Fpu::Reduction(value) | Fpu::Absolute(value)) = fpu;
-            *value /= most;
-        }
-        params.weighing.prune_scale /= most;
-        params.weighing.unit /= most;
-        if let Some(deviation) = &mut params.deviation {
-            deviation.usual /= most;
-        }
-        params
-    }
-
     /// The plan with the advantage of the side to move in this position.
     fn seen_from(mut self, root: &Game) -> Self {
         let of_root = &mut self.question.planes.playout_doubling_advantage;
@@ -140,6 +119,8 @@ pub struct Search<'m> {
     pub(super) core: oncilla_core::search::Search<Tree<'m>>,
     evaluator: Arc<Evaluator>,
     pub(super) about: About,
+    /// See [`Search::root_moves`].
+    root_moves: Vec<GoMove>,
     pub(super) notes: Notes,
     batch: Batch,
     /// The time from [`Search::leave_at`] until the batch is told it.
@@ -157,6 +138,8 @@ pub(super) struct About {
     pub(super) raw: Arc<Evaluation>,
     /// The evaluation of the root by the network for human play.
     pub(super) human: Option<Arc<Evaluation>>,
+    /// The priors of that evaluation, flattened like all priors of the root; none without it.
+    pub(super) human_priors: Vec<f64>,
     pub(super) utility: Utility,
     /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
     symmetries: Vec<Symmetry>,
@@ -170,12 +153,14 @@ impl About {
     /// `evaluations` has the networks' evaluations of the root.
     fn new(root: Arc<Game>, plan: Plan, evaluations: RootEvaluations) -> Self {
         let RootEvaluations { raw, expected, human, .. } = evaluations;
-        let sign = if root.side_to_move() == Color::White { 1.0 } else { -1.0 };
-        let utility = Utility::new(plan.factors, root.size().area(), sign * f64::from(expected));
+        let white_score = root.side_to_move().sign::<f64>() * f64::from(expected);
+        let utility = Utility::new(plan.factors, root.size().area(), white_score);
         let symmetries = symmetries(&root, &plan);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        Self { root, plan, raw, human, utility, symmetries, costs, useless }
+        let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
+        let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
+        Self { root, plan, raw, human, human_priors, utility, symmetries, costs, useless }
     }
 
     /// The utility for White of a move of the root in addition to that of the position after it, if that has this
@@ -239,6 +224,7 @@ impl<'m> Search<'m> {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
             about: About::new(root, plan, evaluations),
+            root_moves: Vec::new(),
             notes: Notes::default(),
             batch,
             leave_at: None,
@@ -247,7 +233,7 @@ impl<'m> Search<'m> {
             playouts: 0,
             said,
         };
-        search.set_params();
+        search.prepare_root();
         Ok(search)
     }
 
@@ -266,7 +252,7 @@ impl<'m> Search<'m> {
         self.said.append(&mut evaluations.said);
         let before = std::mem::replace(&mut self.about, About::new(root, plan, evaluations));
         self.playouts = 0;
-        self.set_params();
+        self.prepare_root();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
             self.core.clear();
             self.notes = Notes::default();
@@ -274,15 +260,17 @@ impl<'m> Search<'m> {
         Ok(())
     }
 
-    fn set_params(&mut self) {
+    /// Makes what depends on nothing but the root's position and the plan.
+    fn prepare_root(&mut self) {
+        let (root, mut moves) = (Arc::clone(&self.about.root), std::mem::take(&mut self.root_moves));
+        self.list_moves(&root, 0, &root.ko_banned(), &mut moves);
+        self.root_moves = moves;
         self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.about.plan.params });
     }
 
     /// The moves of the root that may be searched, in the order of its edges.
-    pub fn root_moves(&self) -> Vec<GoMove> {
-        let (root, mut moves) = (&self.about.root, Vec::new());
-        self.list_moves(root, 0, &root.ko_banned(), &mut moves);
-        moves
+    pub fn root_moves(&self) -> &[GoMove] {
+        &self.root_moves
     }
 
     /// The sum of the flattened priors of the root's moves that may be searched, where the priors before flattening are
@@ -819,8 +807,7 @@ fn raw_of(
 ) -> Result<(Arc<Evaluation>, f32, Vec<String>), String> {
     let mut asked = question(plan, 0);
     asked.policy.optimism = plan.root_optimism;
-    let is_square = root.size().x() == root.size().y();
-    let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| is_square || !symmetry.transposes());
+    let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| symmetry.fits(root.size()));
     let (mut all, mut said) = (Vec::new(), Vec::new());
     for symmetry in symmetries.take(plan.root_symmetries.max(1)) {
         let (evaluation, notes) = evaluator.ask_in(batch, root, &Question { symmetry, ..asked })?;

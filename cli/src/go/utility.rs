@@ -7,6 +7,7 @@
 //! counts most.
 
 use super::Evaluation;
+use oncilla_go::Color;
 use std::f64::consts::PI;
 
 /// The weights of the parts of the utility.
@@ -68,9 +69,9 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// The outlook from a network's evaluation, which has the view of the side to move.
-    pub fn of(evaluation: &Evaluation, white_to_move: bool) -> Self {
-        let sign = if white_to_move { 1.0 } else { -1.0 };
+    /// The outlook from a network's evaluation, which has the view of the side to move, `side`.
+    pub fn of(evaluation: &Evaluation, side: Color) -> Self {
+        let sign: f32 = side.sign();
         Self {
             win_loss: sign * (evaluation.win - evaluation.loss),
             no_result: evaluation.no_result,

@@ -1,6 +1,6 @@
 //! What each command does.
 
-use oncilla_go::{Board, Color, Komi, Move, Rules, Size, Symmetry};
+use oncilla_go::{Board, Color, Komi, MAX_SIDE, Move, Rules, Size, Symmetry};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
 use crate::analysis::Object;
 use crate::analysis::go::{Params, Reporter, describe_model, setup};
-use crate::go::{Evaluation, Evaluator, Game, Search};
+use crate::go::{Evaluation, Evaluator, Game, LEAST_SIDE, Search, board_size};
 use crate::text::quoted;
 use crate::uci::console::aside;
 
@@ -135,10 +135,8 @@ fn boardsize(session: &mut Session, args: Args<'_>) -> Reply {
 }
 
 fn change_size(session: &mut Session, columns: &str, rows: &str) -> Reply {
-    let side = |text: &str| text.parse::<u8>().ok().filter(|side| (2..=19).contains(side));
-    let size = side(columns).zip(side(rows)).and_then(|(x, y)| Size::new(x, y));
-    let got = || format!("unacceptable size: expected sides from 2 to 19, got {columns} and {rows}");
-    let size = size.ok_or_else(got)?;
+    let got = || format!("unacceptable size: expected sides from {LEAST_SIDE} to {MAX_SIDE}, got {columns} and {rows}");
+    let size = board_size(columns, rows).ok_or_else(got)?;
     session.player.prepare(size)?;
     session.begin(&Board::new(size), Color::Black);
     Ok(String::new())
@@ -418,15 +416,14 @@ fn looked_at(session: &Session, args: Args<'_>) -> Result<(Box<Game>, Vec<Symmet
     let what = "a symmetry from 0 to 7, or all";
     let text = args::one(args, what)?;
     let game = session.record.turn_of(session.record.game().side_to_move());
-    let is_square = game.size().x() == game.size().y();
     let symmetries: Vec<Symmetry> = match text {
-        "all" => Symmetry::ALL.into_iter().filter(|symmetry| is_square || !symmetry.transposes()).collect(),
+        "all" => Symmetry::ALL.into_iter().filter(|symmetry| symmetry.fits(game.size())).collect(),
         _ => text.parse().ok().and_then(Symmetry::from_number).into_iter().collect(),
     };
     if symmetries.is_empty() {
         return Err(args::expected(what, args));
     }
-    if symmetries.iter().any(|symmetry| symmetry.transposes() && !is_square) {
+    if !symmetries.iter().all(|symmetry| symmetry.fits(game.size())) {
         return Err(args::expected("0 to 3 on a board that is no square", args));
     }
     Ok((game, symmetries))
@@ -446,7 +443,7 @@ const HUMAN_SCORES: Scores = Scores { mean: "whiteScore", square: "whiteScoreSq"
 /// The evaluation as names and numbers, from White's view.
 fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, game: &Game, scores: &Scores) -> String {
     let (size, is_white) = (game.size(), game.side_to_move() == Color::White);
-    let sign = if is_white { 1.0 } else { -1.0 };
+    let sign: f32 = game.side_to_move().sign();
     let (win, loss) = if is_white { (evaluation.win, evaluation.loss) } else { (evaluation.loss, evaluation.win) };
     let [mean, stdev] = [evaluation.score_mean, evaluation.score_stdev];
     let [value_error, score_error] = evaluation.errors.unwrap_or([-1.0; 2]);

@@ -1,15 +1,9 @@
 //! How much memory a search may take.
 
-use crate::engine::{bytes_of_mb, resident_bytes};
-
-/// A tree gets at least this, whatever the limit: the smallest possible tree takes more than half of it.
-const LEAST_BYTES: usize = 2 << 20;
+use crate::engine::{LEAST_TREE_MB, bytes_of_mb, most_of_cache, resident_bytes, too_low};
 
 /// Memory that a search takes besides its tree and its notes.
 const BESIDE_BYTES: usize = 2 << 20;
-
-/// Under `RamLimitMb` the cache gets at most one part in `CACHE_SHARE` of what the program leaves of the limit.
-const CACHE_SHARE: usize = 4;
 
 /// The memory that the settings `Hash`, `RamLimitMb` and the cache's size allow, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +21,7 @@ impl MemoryBudget {
     /// means no limit.
     pub fn new([hash_mb, limit_mb, cache_mb]: [usize; 3], program: usize) -> Self {
         let limit = bytes_of_mb(limit_mb);
-        let most = if limit == 0 { usize::MAX } else { limit.saturating_sub(program) / CACHE_SHARE };
+        let most = if limit == 0 { usize::MAX } else { most_of_cache(limit.saturating_sub(program)) };
         Self { hash: bytes_of_mb(hash_mb), limit, cache: bytes_of_mb(cache_mb).min(most), program }
     }
 
@@ -47,18 +41,14 @@ impl MemoryBudget {
             return self.hash;
         }
         let beside = self.program + self.cache + BESIDE_BYTES;
-        (self.limit.saturating_sub(beside) / 2).min(self.hash).max(LEAST_BYTES)
+        (self.limit.saturating_sub(beside) / 2).min(self.hash).max(bytes_of_mb(LEAST_TREE_MB))
     }
 
     /// The message about a limit that can't be kept; `None` if it can.
     pub fn too_low(&self) -> Option<String> {
-        let least = self.program + self.cache + BESIDE_BYTES + 2 * LEAST_BYTES;
+        let least = self.program + self.cache + BESIDE_BYTES + 2 * bytes_of_mb(LEAST_TREE_MB);
         let [limit, least] = [self.limit, least].map(|bytes| bytes.div_ceil(1 << 20));
-        (self.limit > 0 && limit < least).then(|| {
-            format!(
-                "oncilla: the program and its network take more than RamLimitMb={limit}: {least} MiB with the smallest tree"
-            )
-        })
+        too_low("the program and its network", limit, least).map(|note| format!("oncilla: {note}"))
     }
 }
 

@@ -529,7 +529,7 @@ fn scaled(limit: u64, factor: f64) -> u64 {
 /// player of the profile.
 fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>, imitates: bool) -> SearchResult {
     let game = search.root();
-    let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
+    let sign: f64 = game.side_to_move().sign();
     let raw = search.raw();
     let mut result = SearchResult {
         choices: Vec::new(),
@@ -574,7 +574,7 @@ fn ended_by_a_single_pass(game: &Game) -> bool {
 /// controller may remove dead stones anyway. If the players agree on dead stones, the expected count has to win, by
 /// nearly as much as playing on.
 fn wins_by_pass(game: &Game, result: &SearchResult, expected: f64) -> bool {
-    let sign = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
+    let sign: f64 = game.side_to_move().sign();
     let (rules, expected) = (game.rules(), sign * expected);
     if rules.scoring == Scoring::Area && !rules.friendly_pass {
         return expected > 0.0 && sign * f64::from(game.white_lead().unwrap_or(0.0)) > 0.0;

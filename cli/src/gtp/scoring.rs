@@ -50,7 +50,7 @@ impl Judged {
             tax => taxed_lead(&area, &filled(&cleaned, open, &owned), rules.suicide, tax),
         };
         let is_settled = Color::ALL.into_iter().all(|color| {
-            let sign = if color == Color::White { 1.0 } else { -1.0 };
+            let sign: f64 = color.sign();
             area.of(color).iter().all(|point| sign * owned(point) > SETTLED)
         });
         for point in open.iter() {
@@ -136,7 +136,7 @@ fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     let mut dead = PointSet::EMPTY;
     for chain in chains(board, board.occupied()) {
         let Some(color) = chain.first().and_then(|stone| board.stone(*stone)) else { continue };
-        let sign = if color == Color::White { 1.0 } else { -1.0 };
+        let sign: f64 = color.sign();
         let owned: f64 = chain.iter().map(|stone| ownership.get(stone.index()).copied().unwrap_or(0.0)).sum();
         let is_safe = chain.iter().any(|stone| safe.of(color).contains(*stone));
         if !is_safe && sign * owned / (chain.len() as f64) < -DEAD {

@@ -1,9 +1,10 @@
 //! Reads and writes the main line of games in SGF (<https://www.red-bean.com/sgf/>).
 
-use oncilla_go::{Color, Komi, Move, PointSet, SetupError, Size};
+use oncilla_go::{Color, Komi, MAX_SIDE, Move, PointSet, SetupError, Size};
 use std::fmt::Write;
 
 use super::record::Record;
+use crate::go::{LEAST_SIDE, board_size};
 use crate::text::quoted;
 
 /// The contents of a file.
@@ -120,9 +121,8 @@ fn color(property: &str) -> Color {
 
 fn size(text: &str) -> Result<Size, String> {
     let (x, y) = text.split_once(':').unwrap_or((text, text));
-    let side = |text: &str| text.trim().parse().ok().filter(|side| (2..=19).contains(side));
-    let size = side(x).zip(side(y)).and_then(|(x, y)| Size::new(x, y));
-    size.ok_or_else(|| format!("SZ: expected columns and rows from 2 to 19, got {}", quoted(text)))
+    let bad = || format!("SZ: expected columns and rows from {LEAST_SIDE} to {MAX_SIDE}, got {}", quoted(text));
+    board_size(x, y).ok_or_else(bad)
 }
 
 /// Reads a point as two letters. A pass is written as nothing, or as `tt`, which is not a point of any board up to

@@ -233,7 +233,7 @@ impl Draft {
             RootFpu::Own(strategy) => Some(strategy.with(self.root_fpu_value)),
         };
         params.cpuct_at_root = self.root_has_own_cpuct.then_some(self.root_cpuct);
-        scale_utility(params, meaning.analysis.win_loss_utility);
+        *params = params.scaled_down(meaning.analysis.win_loss_utility);
         if self.chooses_by_lcb {
             params.final_choice = FinalChoice::Lcb(settings.lcb);
         }
@@ -244,20 +244,6 @@ impl Draft {
             settings.hash_mb = settings.hash_mb.min(settings.ram_limit_mb);
         }
         meaning
-    }
-}
-
-/// KataGo's `winLossUtilityFactor`: if values are f times as large, the move of the largest Q + U is that of the
-/// largest Q + U/f, and the reduction of the parent's value for an unvisited move is divided likewise.
-fn scale_utility(params: &mut Params, factor: f32) {
-    for cpuct in [&mut params.cpuct].into_iter().chain(&mut params.cpuct_at_root) {
-        cpuct.init /= factor;
-        cpuct.factor /= factor;
-    }
-    for fpu in [&mut params.fpu].into_iter().chain(&mut params.fpu_at_root) {
-        if let Fpu::Reduction(reduction) = fpu {
-            *reduction /= factor;
-        }
     }
 }
 

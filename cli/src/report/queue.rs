@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::judge::Answer;
 use super::pgn::Game;
-use crate::analysis::{Heard, Object, Output, Pool};
+use crate::analysis::{Analyst, Heard, Object, Output, Pool};
 use crate::options::{Meaning, Typed};
 
 /// The number of games beyond those that are being searched, so that the search does not wait for reading and writing.
@@ -27,7 +27,7 @@ pub struct Done {
 
 /// The analysis engine, and the games that it is analysing.
 pub struct Queue {
-    pool: Pool,
+    pool: Box<Pool>,
     heard: Receiver<Heard>,
     open: VecDeque<Open>,
     most: usize,
@@ -55,7 +55,7 @@ impl Queue {
     /// Like [`Pool::start`].
     pub fn open(typed: Typed, meaning: &Meaning) -> Result<Self, String> {
         let (says, heard) = channel();
-        let pool = Pool::start(typed, meaning, Output::to(says))?;
+        let pool = Box::new(Pool::start(typed, meaning, Output::to(says))?);
         let most = pool.parallel() + GAMES_AHEAD;
         Ok(Self { pool, heard, open: VecDeque::new(), most })
     }

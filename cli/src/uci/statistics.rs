@@ -1,7 +1,7 @@
 //! A search's statistics as lines for the user.
 
 use crate::engine::Statistics;
-use oncilla_core::stats::{Counts, Span, Stage};
+use oncilla_core::stats::{Counts, Span, Stage, batch_sizes};
 
 /// The lines about this move, the game, and the last moments.
 pub fn lines(statistics: &Statistics) -> Vec<String> {
@@ -38,17 +38,18 @@ fn of_span(name: &str, span: &Span) -> String {
 
 fn batches(counts: &Counts) -> String {
     let sizes = counts.batches.iter().enumerate().filter(|(_, n)| **n > 0);
-    let sizes: Vec<String> = sizes.map(|(log, n)| format!("{n} of {}", sizes_of(log))).collect();
+    let sizes: Vec<String> = sizes.map(|(class, n)| format!("{n} of {}", sizes_of(class))).collect();
     if sizes.is_empty() {
         return "batches: none".to_string();
     }
     format!("batches: {}; mean size {:.1}", sizes.join(", "), counts.mean_batch())
 }
 
-fn sizes_of(log: usize) -> String {
-    match log {
-        0 => "1".to_string(),
-        log => format!("{}–{}", 1u64 << log, (2u64 << log) - 1),
+fn sizes_of(class: usize) -> String {
+    match batch_sizes(class) {
+        (least, Some(most)) if least == most => format!("{least}"),
+        (least, Some(most)) => format!("{least}–{most}"),
+        (least, None) => format!("{least} or more"),
     }
 }
 
@@ -68,6 +69,13 @@ fn seconds(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn batches_are_named_by_their_sizes() {
+        let mut counts = Counts::ZERO;
+        [1, 2047, 5000, 4096].into_iter().for_each(|size| counts.add_batch(size));
+        assert_eq!(batches(&counts), "batches: 1 of 1, 1 of 1024–2047, 2 of 2048 or more; mean size 2786.0");
+    }
 
     #[test]
     fn what_was_counted_is_said() {

@@ -15,6 +15,20 @@ pub enum Color {
 impl Color {
     /// Both colors.
     pub const ALL: [Color; 2] = [Color::Black, Color::White];
+
+    /// 1 for White, −1 for Black: what turns a number from White's view into one from this player's, and back.
+    ///
+    /// ```
+    /// # use oncilla_go::Color;
+    /// let lead = 7.5 * Color::Black.sign::<f64>();
+    /// assert_eq!(lead, -7.5);
+    /// ```
+    pub fn sign<T: From<i8>>(self) -> T {
+        T::from(match self {
+            Color::White => 1,
+            Color::Black => -1,
+        })
+    }
 }
 
 impl Not for Color {

@@ -43,6 +43,11 @@ impl Symmetry {
         self.0 & TRANSPOSE != 0
     }
 
+    /// Whether a board of this size keeps it, which networks need: a transposing symmetry fits square boards only.
+    pub fn fits(self, size: Size) -> bool {
+        !self.transposes() || size.x() == size.y()
+    }
+
     /// The symmetry that undoes this one.
     pub fn inverse(self) -> Symmetry {
         match self.0 {

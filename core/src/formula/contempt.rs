@@ -234,18 +234,28 @@ pub enum ContemptMode {
 }
 
 impl ContemptMode {
+    /// Each mode with its name, in Lc0's order.
+    const NAMED: [(&'static str, Self); 4] = [
+        ("play", Self::Play),
+        ("white_side_analysis", Self::WhiteSideAnalysis),
+        ("black_side_analysis", Self::BlackSideAnalysis),
+        ("disable", Self::Disable),
+    ];
+
     /// The modes' names, for the table of options. The order is Lc0's.
-    pub const NAMES: &'static [&'static str] = &["play", "white_side_analysis", "black_side_analysis", "disable"];
+    pub const NAMES: &'static [&'static str] = &{
+        let mut names = [""; Self::NAMED.len()];
+        let mut at = 0;
+        while at < names.len() {
+            names[at] = Self::NAMED[at].0;
+            at += 1;
+        }
+        names
+    };
 
     /// The mode with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "play" => Self::Play,
-            "white_side_analysis" => Self::WhiteSideAnalysis,
-            "black_side_analysis" => Self::BlackSideAnalysis,
-            "disable" => Self::Disable,
-            _ => return None,
-        })
+        Self::NAMED.iter().find(|(its, _)| *its == name).map(|(_, mode)| *mode)
     }
 }
 

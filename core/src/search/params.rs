@@ -220,6 +220,16 @@ impl Cpuct {
 }
 
 impl Fpu {
+    /// First play urgency for values within −1 and 1, from one that is meant for utilities up to `most`: a reduction is
+    /// divided by that. A fixed value is one of the tree's values already, and stays.
+    #[must_use]
+    pub fn scaled_down(self, most: f32) -> Self {
+        match self {
+            Self::Reduction(value) => Self::Reduction(value / most),
+            Self::Absolute(value) => Self::Absolute(value),
+        }
+    }
+
     fn check(&self, name: &'static str) -> Result<(), OutOfRange> {
         let (Self::Reduction(value) | Self::Absolute(value)) = *self;
         BOUNDED.check(name, value.into())
@@ -282,6 +292,24 @@ impl Params {
         self.check_choice()
     }
 
+    /// The parameters for values within −1 and 1, from ones that are meant for utilities up to `most` (KataGo's
+    /// `winLossUtilityFactor` and its like). The move with the largest Q + U is the same if both are divided by `most`.
+    #[must_use]
+    pub fn scaled_down(mut self, most: f32) -> Self {
+        for cpuct in [&mut self.cpuct].into_iter().chain(&mut self.cpuct_at_root) {
+            cpuct.init /= most;
+            cpuct.factor /= most;
+        }
+        self.fpu = self.fpu.scaled_down(most);
+        self.fpu_at_root = self.fpu_at_root.map(|fpu| fpu.scaled_down(most));
+        self.weighing.prune_scale /= most;
+        self.weighing.unit /= most;
+        if let Some(deviation) = &mut self.deviation {
+            deviation.usual /= most;
+        }
+        self
+    }
+
     /// The exploration parameters at the root.
     pub fn root_cpuct(&self) -> &Cpuct {
         self.cpuct_at_root.as_ref().unwrap_or(&self.cpuct)
@@ -332,6 +360,28 @@ mod tests {
     fn the_defaults_are_in_range() {
         assert_eq!(Params::default().check(), Ok(()));
         assert_eq!(Params { moves_left: Some(MovesLeft::default()), ..Params::default() }.check(), Ok(()));
+    }
+
+    #[test]
+    fn utilities_are_scaled_down_with_all_that_is_held_against_them() {
+        let deviation = Deviation { usual: 0.4, weight: 2.0, scale: 0.85 };
+        let params = Params {
+            cpuct_at_root: Some(Cpuct { init: 3.0, ..Cpuct::default() }),
+            fpu: Fpu::Reduction(0.5),
+            fpu_at_root: Some(Fpu::Absolute(-1.0)),
+            deviation: Some(deviation),
+            weighing: Weighing { prune_scale: 0.5, exponent: 0.25, unit: 1.0 },
+            ..Params::default()
+        };
+        let expected = Params {
+            cpuct: Cpuct { init: params.cpuct.init / 2.0, factor: params.cpuct.factor / 2.0, ..params.cpuct },
+            cpuct_at_root: Some(Cpuct { init: 1.5, factor: params.cpuct.factor / 2.0, ..Cpuct::default() }),
+            fpu: Fpu::Reduction(0.25),
+            deviation: Some(Deviation { usual: 0.2, ..deviation }),
+            weighing: Weighing { prune_scale: 0.25, exponent: 0.25, unit: 0.5 },
+            ..params
+        };
+        assert_eq!(params.scaled_down(2.0), expected);
     }
 
     #[test]

@@ -32,11 +32,11 @@ pub fn exploration(params: &Cpuct, n: u32) -> f32 {
 /// + 0.01)` (KataGo).
 #[inline]
 pub fn exploration_by_weight(params: &Cpuct, weight: f32) -> f32 {
-    grown(params, weight) * libm::sqrtf(weight + WEIGHT_OF_NONE)
+    grown(params, weight) * libm::sqrtf(weight + WEIGHT_OF_NONE as f32)
 }
 
-/// Keeps exploration above 0 if nothing was visited.
-const WEIGHT_OF_NONE: f32 = 0.01;
+/// KataGo adds this to the weight of the moves' visits: it keeps exploration above 0 if nothing was visited.
+pub const WEIGHT_OF_NONE: f64 = 0.01;
 
 /// The factor of exploration at a node whose mean is `value`; `n` is the number of its visits, or their total weight:
 /// see [`Deviation`].

@@ -77,8 +77,7 @@ impl<'r, 's> Reporter<'r, 's> {
             Perspective::White => Color::White,
             Perspective::Black => Color::Black,
         };
-        let side = if seen_by == Color::White { 1.0 } else { -1.0 };
-        Self { params, wanted, search, size: search.root().size(), side }
+        Self { params, wanted, search, size: search.root().size(), side: seen_by.sign() }
     }
 
     /// The visited moves, the one to play first.
@@ -198,7 +197,7 @@ impl<'r, 's> Reporter<'r, 's> {
 
     /// 1 if White is to move at the root, −1 otherwise.
     fn to_move(&self) -> f64 {
-        if self.search.root().side_to_move() == Color::White { 1.0 } else { -1.0 }
+        self.search.root().side_to_move().sign()
     }
 
     /// Converts ½·(1 + win − loss) from White's view to the one that numbers are given from.

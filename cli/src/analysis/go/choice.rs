@@ -9,9 +9,6 @@ use oncilla_core::search::puct;
 /// In the choice of the move that the others are compared with, a prior of 1 counts as this many visits.
 const VISITS_OF_PRIORS: f64 = 2.0;
 
-/// KataGo adds this to the visits, so that the first one is not for nothing.
-const OFFSET: f64 = 0.01;
-
 /// A move of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arm {
@@ -64,11 +61,9 @@ impl Params {
     }
 
     /// The factor of a prior, which is then divided by one plus the move's weight, at a root with these averages whose
-    /// moves have `weight` together.
+    /// moves have `weight` together: the search's own, so that no visit is taken away that it would make.
     fn exploration(&self, root: &Averages, weight: f64) -> f64 {
-        let growth = ((weight + self.cpuct_exploration_base) / self.cpuct_exploration_base).ln();
-        let cpuct = self.cpuct_exploration + self.cpuct_exploration_log * growth;
-        cpuct * (weight + OFFSET).sqrt() * self.deviation_factor(root)
+        f64::from(puct::exploration_by_weight(&self.cpuct(), weight as f32)) * self.deviation_factor(root)
     }
 
     /// The factor by which the deviation changes exploration, as in the core, from the root's averages.

@@ -1,8 +1,10 @@
 //! Which networks for human play there are, and what may be set because of that.
 
 use super::params::Params;
+use crate::go::NO_PROFILE;
 use crate::options::{Meaning, Typed};
 use crate::uci::console::aside;
+use oncilla_go::profile::Profile;
 use oncilla_nets::katago::Model;
 
 /// Networks for human play, of which there may be none.
@@ -49,6 +51,17 @@ impl Imitation {
     pub fn suits(self, params: &Params) -> Result<(), String> {
         let is_used = self.by_main || self.by_beside;
         if params.human_profile.is_some() && !is_used { Err(UNUSED_PROFILE.to_string()) } else { Ok(()) }
+    }
+
+    /// The profile that these parameters have, which a main network for human play needs.
+    ///
+    /// # Errors
+    /// One line: it needs one, and there is none.
+    pub fn profile(self, params: &Params) -> Result<Option<Profile>, String> {
+        match params.human_profile {
+            None if self.by_main => Err(NO_PROFILE.to_string()),
+            profile => Ok(profile),
+        }
     }
 
     /// Checks that no parameter of these names needs a network beside the main one that is not there, whatever its

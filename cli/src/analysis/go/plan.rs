@@ -68,7 +68,7 @@ impl Params {
             ..planes::Options::default()
         };
         Plan {
-            params: Plan::scaled(self.core_params(), &factors),
+            params: self.core_params().scaled_down(factors.most() as f32),
             factors,
             correction: Correction {
                 factor: params.subtree_value_bias_factor,
@@ -109,6 +109,15 @@ impl Params {
         }
     }
 
+    /// Exploration by utilities that are scaled as in KataGo.
+    pub(super) fn cpuct(&self) -> Cpuct {
+        Cpuct {
+            init: self.cpuct_exploration as f32,
+            base: self.cpuct_exploration_base as f32,
+            factor: self.cpuct_exploration_log as f32,
+        }
+    }
+
     /// How exploration follows the deviation of utilities that are scaled as in KataGo.
     pub(super) fn deviation(&self) -> Option<Deviation> {
         (self.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
@@ -121,13 +130,8 @@ impl Params {
     /// The core's parameters for utilities that are scaled as in KataGo.
     fn core_params(&self) -> CoreParams {
         let params = self;
-        let cpuct = Cpuct {
-            init: params.cpuct_exploration as f32,
-            base: params.cpuct_exploration_base as f32,
-            factor: params.cpuct_exploration_log as f32,
-        };
         CoreParams {
-            cpuct,
+            cpuct: self.cpuct(),
             fpu: Fpu::Reduction(params.fpu_reduction_max as f32),
             fpu_at_root: Some(Fpu::Reduction(params.root_fpu_reduction_max as f32)),
             fpu_parent_power: if params.fpu_parent_weight_by_visited_policy {

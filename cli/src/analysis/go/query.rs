@@ -7,12 +7,11 @@ use super::imitation::Imitation;
 use super::params::Params;
 use super::restrictions::Restrictions;
 use super::setup::{self, Setup, Transcript};
-use crate::analysis::fields::{BadField, Fields};
+use crate::analysis::fields::{BadField, Fields, ROOT_FPU};
 use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::request::Object;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
-use crate::go::NO_PROFILE;
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
@@ -41,7 +40,7 @@ const FIELDS: [&str; 31] = [
     "priorities",
     "priority",
     "reportDuringSearchEvery",
-    "rootFpuReductionMax",
+    ROOT_FPU,
     "rootPolicyTemperature",
     "rules",
     "terminateId",
@@ -175,17 +174,14 @@ impl Defaults {
         let mut params = self.params;
         override_settings(fields, self.networks, &mut params, warnings)?;
         self.networks.suits(&params).map_err(unset)?;
-        if self.networks.by_main && params.human_profile.is_none() {
-            return Err(BadField::new(OVERRIDES, NO_PROFILE));
-        }
+        self.networks.profile(&params).map_err(|error| BadField::new(OVERRIDES, error))?;
         if let Some(visits) = fields.max_visits()? {
             params.max_visits = visits;
         }
         if let Some(len) = fields.pv_len()? {
             params.analysis_pv_len = len;
         }
-        let expected = "Must be a number from 0.0 to 2.0";
-        if let Some(reduction) = fields.number("rootFpuReductionMax", expected, 0.0, 2.0)? {
+        if let Some(reduction) = fields.root_fpu_reduction()? {
             params.root_fpu_reduction_max = reduction;
         }
         if let Some(temperature) = fields.root_policy_temperature()? {
@@ -263,6 +259,7 @@ fn supported(rules: Rules, warnings: &mut Vec<BadField>) -> Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::go::NO_PROFILE;
     use oncilla_go::{Color, MAX_AREA};
     use quickcheck::{Arbitrary, Gen, QuickCheck};
     use serde_json::json;

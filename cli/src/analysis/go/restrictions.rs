@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::vertex::{self, Vertex};
-use crate::analysis::fields::{BadField, Fields, integer};
+use crate::analysis::fields::{BadField, Fields, MoveRules};
 
 /// Which moves may not be searched, by player and depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,25 +50,10 @@ impl Restrictions {
     /// # Errors
     /// A bad field, in KataGo's words: a field of a rule is named by its own name.
     pub fn read(fields: Fields<'_>, size: Size) -> Result<Self, BadField> {
-        let (field, only, list) = match (fields.get("avoidMoves"), fields.get("allowMoves")) {
-            (None, None) => return Ok(Self::default()),
-            (Some(_), Some(_)) => {
-                return Err(BadField::new("allowMoves", "Cannot specify both allowMoves and avoidMoves"));
-            }
-            (Some(list), None) => ("avoidMoves", false, list),
-            (None, Some(list)) => ("allowMoves", true, list),
-        };
-        let list = list.as_array().ok_or_else(|| shape(field))?;
-        if only && list.len() > 2 {
-            return Err(BadField::new(field, "Currently allowMoves only allows at most one entry per player"));
-        }
+        let MoveRules { only, rules } = fields.move_rules(vertex::player, |moves| vertices(moves, size))?;
         let mut until: [BTreeMap<Move, usize>; 2] = Default::default();
-        for value in list {
-            let rule = Rule::read(field, value, size)?;
+        for rule in rules {
             let until = &mut until[rule.player as usize];
-            if only && !until.is_empty() {
-                return Err(BadField::new(field, "Cannot specify allowMoves more than once for the same player"));
-            }
             if only {
                 let all = size.points().chain([size.pass()]);
                 until.extend(all.map(|mv| (mv, rule.until_depth)));
@@ -88,30 +73,6 @@ fn by_depth(until: &BTreeMap<Move, usize>) -> Box<[Forbidden]> {
         sets.entry(depth).or_default().insert(mv);
     }
     sets.into_iter().map(|(until_depth, moves)| Forbidden { until_depth, moves }).collect()
-}
-
-fn shape(field: &str) -> BadField {
-    BadField::new(field, "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'")
-}
-
-/// An entry of `avoidMoves` or `allowMoves`.
-struct Rule {
-    player: Color,
-    moves: Vec<Move>,
-    until_depth: usize,
-}
-
-impl Rule {
-    fn read(field: &str, value: &Value, size: Size) -> Result<Self, BadField> {
-        let [player, moves, depth] = ["player", "moves", "untilDepth"].map(|inner| value.get(inner));
-        let (Some(player), Some(moves), Some(depth)) = (player, moves, depth) else { return Err(shape(field)) };
-        let player = player.as_str().and_then(vertex::player);
-        let player = player.ok_or_else(|| BadField::new("player", "Must be \"b\" or \"w\""))?;
-        let moves = vertices(moves, size)?;
-        let depth = integer(depth, 1..=i64::MAX);
-        let depth = depth.ok_or_else(|| BadField::new("untilDepth", "Must be a positive integer"))?;
-        Ok(Self { player, moves, until_depth: usize::try_from(depth).unwrap_or(usize::MAX) })
-    }
 }
 
 fn vertices(list: &Value, size: Size) -> Result<Vec<Move>, BadField> {

@@ -1,14 +1,15 @@
 //! The positions of a query: board, stones, rules and moves.
 
 use oncilla_go::{
-    Board, Color, DEFAULT_CAP, Game, HandicapBonus, KoRule, Komi, Move, PlayError, Played, PointSet, Rules, Scoring,
-    Size, Tax,
+    Board, Color, DEFAULT_CAP, Game, HandicapBonus, KoRule, Komi, MAX_SIDE, Move, PlayError, Played, PointSet, Rules,
+    Scoring, Size, Tax,
 };
 use serde_json::Value;
 
 use super::vertex::{self, Vertex};
 use crate::analysis::fields::{BadField, Fields, integer};
 use crate::analysis::request::Object;
+use crate::go::LEAST_SIDE;
 
 /// The room for moves that a game keeps free, because a search plays on from it.
 pub const ROOM: usize = 256;
@@ -132,7 +133,7 @@ impl Transcript {
     /// A bad field, in KataGo's words.
     pub fn read(fields: Fields<'_>) -> Result<Self, BadField> {
         let (x, y) = (side(fields, "boardXSize")?, side(fields, "boardYSize")?);
-        let size = Size::new(x, y).ok_or_else(|| BadField::new("boardXSize", SIDE))?;
+        let size = Size::new(x, y).ok_or_else(|| no_side("boardXSize"))?;
         let board = stones(fields, size)?;
         let list = fields.get("moves");
         let list = list.ok_or_else(|| BadField::new("moves", "Must specify an array of [player,location] pairs"))?;
@@ -173,11 +174,13 @@ impl Transcript {
     }
 }
 
-const SIDE: &str = "Must provide an integer from 2 to 19";
-
 fn side(fields: Fields<'_>, field: &str) -> Result<u8, BadField> {
-    let side = fields.get(field).and_then(|value| integer(value, 2..=19));
-    side.map(|side| side as u8).ok_or_else(|| BadField::new(field, SIDE))
+    let side = fields.get(field).and_then(|value| integer(value, LEAST_SIDE.into()..=MAX_SIDE.into()));
+    side.map(|side| side as u8).ok_or_else(|| no_side(field))
+}
+
+fn no_side(field: &str) -> BadField {
+    BadField::new(field, format!("Must provide an integer from {LEAST_SIDE} to {MAX_SIDE}"))
 }
 
 /// The board with `initialStones`. They are put down one after the other, as KataGo does it: a later stone replaces an

@@ -3,16 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::analysis::request::MOST_VALUES;
-use crate::engine::{Settings, resident_bytes};
+use crate::engine::{LEAST_TREE_MB, Settings, most_of_cache, resident_bytes, too_low};
 use crate::options::Analysis;
 use crate::uci::console::aside;
-
-/// The cache may use at most 1/`CACHE_SHARE` of the memory of trees and cache.
-pub const CACHE_SHARE: usize = 4;
-
-/// The smallest size of a tree, even if the limits are lower. A smaller one is of no use, and the smallest that can be
-/// made takes more than half of it.
-const LEAST_TREE_MB: usize = 2;
 
 /// Memory that a search uses besides its tree: for a thread, events and a batch.
 const BESIDE_TREE_MB: usize = 1;
@@ -52,11 +45,11 @@ impl Shares {
                 let resident = resident_bytes().unwrap_or(0) >> 20;
                 let beside = resident + analysis.queue_mb + 2 * analysis.line_mb + VALUES_MB;
                 let least = beside + parts * (BESIDE_TREE_MB + LEAST_TREE_MB);
-                too_low(limit, least).iter().for_each(|note| aside(note));
+                too_low(BESIDE_TREES, limit, least).iter().for_each(|note| aside(&format!("oncilla: {note}")));
                 limit.saturating_sub(beside)
             }
         };
-        let cache_mb = settings.cache.mb.min(left / CACHE_SHARE);
+        let cache_mb = settings.cache.mb.min(most_of_cache(left));
         let trees = Trees::in_memory(settings.hash_mb, left.saturating_sub(cache_mb) / parts, parallel, sessions);
         if (trees.parallel, trees.sessions) != (parallel, sessions) {
             aside(&format!("oncilla: Hash and RamLimitMb leave too little for {} trees: {trees}", parallel + sessions));
@@ -65,16 +58,8 @@ impl Shares {
     }
 }
 
-/// The message about a limit that is too low: everything but trees and cache, together with the smallest tree, uses
-/// `least` MiB.
-fn too_low(limit: usize, least: usize) -> Option<String> {
-    (limit < least).then(|| {
-        format!(
-            "oncilla: the program, its network and the queries that may wait (--queue-mb, --line-mb) take more than \
-             RamLimitMb={limit}: {least} MiB with the smallest tree"
-        )
-    })
-}
+/// What takes memory besides trees and cache.
+const BESIDE_TREES: &str = "the program, its network and the queries that may wait (--queue-mb, --line-mb)";
 
 /// The number of trees and their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,11 +118,5 @@ mod tests {
             let Trees { parallel, sessions, each_mb } = Trees::in_memory(memory[0], memory[1], asked[0], asked[1]);
             assert_eq!([parallel, sessions, each_mb], expected, "{memory:?} MiB for {asked:?}");
         }
-    }
-
-    #[test]
-    fn a_limit_that_can_not_be_kept_is_named() {
-        assert_eq!(too_low(90, 90), None);
-        assert!(too_low(89, 90).is_some_and(|note| note.contains("RamLimitMb=89: 90 MiB")));
     }
 }

@@ -209,7 +209,7 @@ fn the_urgency_of_its_moves_is_not_flattened() {
         let share = visited.powf(params.fpu_parent_power.into());
         let Fpu::Reduction(reduction) = params.root_fpu() else { panic!("another urgency") };
         let less = f64::from(reduction) * search.plan().factors.most() * visited.sqrt();
-        let arms = search.human_arms(&search.root_moves()).expect("an evaluated root");
+        let arms = search.human_arms(search.root_moves()).expect("an evaluated root");
         let urgency = search.human_urgency(&arms).expect("an evaluated root");
         assert!((urgency - (share * mean + (1.0 - share) * own - less)).abs() < 1e-6);
     });

@@ -323,7 +323,7 @@ fn averages_have_the_weights_of_the_tree() {
         search(&game, 1, visits, |search| {
             let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
             let averages = search.averages(&root, at, &mut HashMap::new());
-            let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
+            let own: f64 = search.root().side_to_move().sign();
             let (ours, trees_own) = (own * averages.utility, search.utility());
             let is_tree = is_tree(root);
             trees += usize::from(is_tree);
@@ -406,7 +406,7 @@ fn a_search_goes_on_where_its_memory_is_full() {
             let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
             let averages = search.averages(&root, at, &mut HashMap::new());
             let (means, _) = search.ownership(root, at);
-            let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
+            let own: f64 = search.root().side_to_move().sign();
             let utility = own * search.utility();
             // For folded nodes the notes have only the first visit, and the tree has the mean.
             assert!((averages.utility - utility).abs() < 0.02, "{rules}: {} {utility}", averages.utility);

@@ -44,7 +44,7 @@ fn borrowed(line: &[(Color, String)]) -> Vec<(Color, &str)> {
 /// The utility that the root passes on, and the one of its averages, from the view of the side to move.
 fn utilities(search: &Search<'_>) -> [f64; 2] {
     let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
-    let own = if search.root().side_to_move() == Color::White { 1.0 } else { -1.0 };
+    let own: f64 = search.root().side_to_move().sign();
     [search.utility(), own * search.averages(&root, at, &mut HashMap::new()).utility]
 }
 
