@@ -292,12 +292,12 @@ fn audit<R: Repository>(search: &Search<R>, plan: &Plan) {
         }
         audit_node(&node, &path, plan);
         for edge in node.visited() {
-            let (Some(child), Some(mv)) = (edge.child(), edge.mv) else { continue };
+            let (Some(child), Some(mv)) = (edge.child(), edge.mv()) else { continue };
             todo.push((child, path.iter().copied().chain([mv]).collect()));
         }
         // Children that have not been answered have no name.
         reached
-            .extend(node.visited().filter(|edge| edge.mv.is_none()).filter_map(|edge| edge.child()).map(|c| c.key()));
+            .extend(node.visited().filter(|edge| edge.mv().is_none()).filter_map(|edge| edge.child()).map(|c| c.key()));
     }
     assert_eq!(reached, live, "nodes that hang on the root, and nodes in use");
     assert_eq!(live.len(), repository.live_nodes());
@@ -312,13 +312,13 @@ fn audit_node<R: Repository>(node: &NodeView<'_, R>, path: &[oncilla_core::Move]
     assert_eq!(node.in_flight(), 0, "{path:?}");
     for edge in node.visited() {
         let kept = edge.child().map_or(0, |child| child.n());
-        assert!(plan.graph || edge.child().is_none() || kept <= edge.n(), "{path:?} {:?}", edge.mv);
+        assert!(plan.graph || edge.child().is_none() || kept <= edge.n(), "{path:?} {:?}", edge.mv());
         let room = plan.words >= 60_000 && !plan.graph;
         let restoring = edge.child().is_some_and(|child| node.repository().lock(child.key()).is_restoring());
         assert!(
             !room || edge.child().is_none() || restoring || kept == edge.n(),
             "{path:?} {:?}: {} {kept}",
-            edge.mv,
+            edge.mv(),
             edge.n()
         );
     }

@@ -288,11 +288,7 @@ impl<R: Repository> Search<R> {
 
     /// Whether a root edge may be searched, see [`Search::set_root_moves`].
     pub fn may_play(&self, edge: &EdgeView<'_, R>) -> bool {
-        let naming = match (edge.mv, edge.index) {
-            (Some(mv), _) => Naming::Named(mv),
-            (None, index) => Naming::Index(index.unwrap_or(usize::MAX) as u16),
-        };
-        self.root_moves.contain(naming)
+        self.root_moves.contain(edge.naming())
     }
 
     /// Does `playouts` playouts, one after the other, on one stack, and returns how many it did. It does fewer, or

@@ -17,13 +17,8 @@ pub struct EdgeView<'a, R> {
     /// The node that the edge leads from, and the place of its record there.
     from: (Key, usize),
     child: Option<Key>,
-    /// The edge's move, if it was visited.
-    pub mv: Option<Move>,
-    /// The index among the legal moves, as long as the move is not known.
-    pub index: Option<usize>,
-    /// The prior, in `[0, 1]`. Once the move is proven to lose, it is nearly 0, so that no visits are drawn to it (as
-    /// in Lc0).
-    pub p: f32,
+    naming: Naming,
+    p: f32,
     visit: Option<Visit>,
 }
 
@@ -54,7 +49,7 @@ impl<R: Repository> fmt::Debug for NodeView<'_, R> {
 impl<R> fmt::Debug for EdgeView<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut view = f.debug_struct("EdgeView");
-        view.field("mv", &self.mv).field("index", &self.index).field("p", &self.p);
+        view.field("naming", &self.naming).field("p", &self.p);
         view.field("child", &self.child).field("visit", &self.visit).finish_non_exhaustive()
     }
 }
@@ -159,12 +154,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         let view = *self;
         (0..self.visited_count()).map(move |at| {
             let (visit, child) = view.read(|node| (node.visit(at), node.child(at)));
-            let (mv, index) = match visit.mv {
-                Naming::Named(mv) => (Some(mv), None),
-                Naming::Index(index) => (None, Some(index.into())),
-            };
-            let from = (view.key, at);
-            EdgeView { repository: view.repository, from, child, mv, index, p: visit.p(), visit: Some(visit) }
+            let (repository, from) = (view.repository, (view.key, at));
+            EdgeView { repository, from, child, naming: visit.mv, p: visit.p(), visit: Some(visit) }
         })
     }
 
@@ -173,7 +164,7 @@ impl<'a, R: Repository> NodeView<'a, R> {
         (0..self.edge_count()).filter_map(move |index| {
             let p = view.read(|node| node.unvisited_prior(index))?;
             let (repository, from) = (view.repository, (view.key, index));
-            Some(EdgeView { repository, from, child: None, mv: None, index: Some(index), p, visit: None })
+            Some(EdgeView { repository, from, child: None, naming: Naming::Index(index as u16), p, visit: None })
         })
     }
 
@@ -192,9 +183,38 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit.is_some_and(|visit| visit.value.is_some())
     }
 
-    /// True if this is the edge of move `mv`, whose index among the legal moves is `index`.
-    pub fn is(&self, mv: Move, index: usize) -> bool {
-        self.mv == Some(mv) || self.index == Some(index)
+    /// The edge's move, once it is known: from the edge's first visit on. Until then there is [`EdgeView::index`].
+    pub fn mv(&self) -> Option<Move> {
+        match self.naming {
+            Naming::Named(mv) => Some(mv),
+            Naming::Index(_) => None,
+        }
+    }
+
+    /// The move's index in the game's list of legal moves, as long as the move itself is not known.
+    pub fn index(&self) -> Option<usize> {
+        match self.naming {
+            Naming::Named(_) => None,
+            Naming::Index(index) => Some(index.into()),
+        }
+    }
+
+    /// The edge's move. If the tree does not know it, `legal` says which legal move has the index that it gets.
+    pub fn mv_or(&self, legal: impl FnOnce(usize) -> Move) -> Move {
+        match self.naming {
+            Naming::Named(mv) => mv,
+            Naming::Index(index) => legal(index.into()),
+        }
+    }
+
+    pub(crate) fn naming(&self) -> Naming {
+        self.naming
+    }
+
+    /// The prior, in `[0, 1]`. Once the move is proven to lose, it is nearly 0, so that no visits are drawn to it (as
+    /// in Lc0).
+    pub fn p(&self) -> f32 {
+        self.p
     }
 
     /// Visits along the edge, including those in flight.

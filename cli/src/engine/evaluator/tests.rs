@@ -622,7 +622,7 @@ fn tree_below(evaluator: &Evaluator, game: &[&str], playouts: u64) -> Vec<NodeFa
     let mut nodes = Vec::new();
     let mut waiting = vec![search.root().unwrap()];
     while let Some(node) = waiting.pop() {
-        let edges = node.edges().map(|edge| (edge.mv.map(|mv| mv.0), edge.n(), edge.p.to_bits())).collect();
+        let edges = node.edges().map(|edge| (edge.mv().map(|mv| mv.0), edge.n(), edge.p().to_bits())).collect();
         nodes.push((node.n(), node.value().wl.to_bits(), edges));
         waiting.extend(node.visited().filter_map(|edge| edge.child()));
     }

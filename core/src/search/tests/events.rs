@@ -93,7 +93,7 @@ fn a_move_is_named_once() {
         let again = ask(&mut game, &mut event);
         assert_eq!((again.0, &again.1), (answer, &policy));
         search.answer(&mut event, &answer, &mut policy).unwrap();
-        assert_eq!(search.root_node().visited().next().unwrap().mv, named);
+        assert_eq!(search.root_node().visited().next().unwrap().mv(), named);
     });
 }
 

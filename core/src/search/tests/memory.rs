@@ -15,7 +15,7 @@ fn a_full_tree_goes_on() {
             let mut line = Vec::<Move, 8>::new();
             let best = search.best_edge().unwrap();
             search.pv(&best, line.as_mut_view());
-            assert_eq!(line.first().copied(), best.mv);
+            assert_eq!(line.first().copied(), best.mv());
             audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
             // A visit that was counted at the root stays counted.
             assert_eq!(u64::from(search.nodes() + search.restored()), playouts);
@@ -113,7 +113,7 @@ fn folding_keeps_n_and_q() {
 type RootEdge = (Option<Move>, u32, Option<f32>);
 
 fn root_edges<R: Repository>(search: &Search<R>) -> List<RootEdge> {
-    search.root_node().visited().map(|edge| (edge.mv, edge.n(), edge.q(0.0))).collect()
+    search.root_node().visited().map(|edge| (edge.mv(), edge.n(), edge.q(0.0))).collect()
 }
 
 /// What was folded is restored before it counts: a small tree takes more playouts to reach the same visits.
@@ -183,10 +183,13 @@ fn the_move_to_play_is_the_one_that_visits_are_due_to() {
         let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
         on_tree!(300, 9000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 3000);
-            let most = search.root_node().visited().max_by_key(|edge| edge.n()).unwrap().mv;
+            let most = search.root_node().visited().max_by_key(|edge| edge.n()).unwrap().mv();
             let exploration = puct::exploration(search.params().root_cpuct(), search.nodes() + search.restored());
-            let mut played: List<_> =
-                search.root_node().visited().map(|edge| (edge.mv, edge.n(), edge.q(0.0).unwrap(), edge.p)).collect();
+            let mut played: List<_> = search
+                .root_node()
+                .visited()
+                .map(|edge| (edge.mv(), edge.n(), edge.q(0.0).unwrap(), edge.p()))
+                .collect();
             for _ in 0..search.restored() {
                 let score = |&(_, n, q, p): &(Option<Move>, u32, f32, f32)| q + puct::u(p, exploration, n);
                 played.iter_mut().max_by(|a, b| score(a).total_cmp(&score(b))).unwrap().1 += 1;
@@ -252,7 +255,7 @@ fn the_move_to_play_does_not_change_by_folding() {
         let mut game = RandomGame { seed, width: 9, length: 9, endings: 20, ..RandomGame::of(0) };
         on_both!(5000, 200_000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 20 + seed % 200);
-            let best = |search: &Search<_>| search.best_edge().map(|edge| (edge.mv, edge.bounds()));
+            let best = |search: &Search<_>| search.best_edge().map(|edge| (edge.mv(), edge.bounds()));
             let before = best(search);
             lost += search.root_node().visited().filter(|edge| edge.bounds().upper == Bound::Loss).count();
             while search.recycle() > 0 {}

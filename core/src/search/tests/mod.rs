@@ -91,7 +91,7 @@ impl<R: Repository> Search<R> {
 
     /// The edge of a root move that has been visited.
     fn edge_of(&self, mv: u16) -> EdgeView<'_, R> {
-        self.root_node().visited().find(|edge| edge.mv == Some(Move(mv))).expect("it was visited")
+        self.root_node().visited().find(|edge| edge.mv() == Some(Move(mv))).expect("it was visited")
     }
 }
 
@@ -213,8 +213,8 @@ fn shape<R: Repository>(search: &Search<R>) -> List<(List<Move>, u32, u32, Optio
     while let Some((node, path)) = todo.pop() {
         for edge in node.visited() {
             let mut path: List<Move> = path.clone();
-            path.push(edge.mv.unwrap_or_default());
-            all.push((path.clone(), edge.n(), edge.p.to_bits(), edge.value()));
+            path.push(edge.mv().unwrap_or_default());
+            all.push((path.clone(), edge.n(), edge.p().to_bits(), edge.value()));
             todo.extend(edge.child().map(|child| (child, path)));
         }
     }

@@ -123,7 +123,7 @@ fn a_search_and_its_parts_can_be_printed() {
     let root = std::format!("{:?}", search.root_node());
     assert!(root.starts_with("NodeView { key: Key(1), n: 20, value: Value {"), "{root}");
     let edge = std::format!("{:?}", search.best_edge().unwrap());
-    assert!(edge.starts_with("EdgeView { mv: Some(Move("), "{edge}");
+    assert!(edge.starts_with("EdgeView { naming: Named(Move("), "{edge}");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn root_moves_can_be_named() {
         search.run_game(&mut game, 100);
         assert_eq!(search.best_move(), Some(last));
         for edge in search.root_node().edges() {
-            assert_eq!(edge.n(), if edge.is(last, legal.len() - 1) { 100 } else { 0 });
+            assert_eq!(edge.n(), if edge.mv_or(|index| legal[index]) == last { 100 } else { 0 });
         }
         // Naming no moves means all of them.
         search.set_root_moves([]);
@@ -224,7 +224,7 @@ fn root_moves_are_named_while_visits_are_in_flight() {
         events.iter_mut().for_each(|event| search.cancel(event));
         search.run_game(&mut game, 60);
         for edge in search.root_node().edges() {
-            let is_named = places.iter().any(|&place| edge.is(legal[place], place));
+            let is_named = places.iter().any(|&place| edge.mv_or(|index| legal[index]) == legal[place]);
             assert!(is_named || edge.n() == 0, "{edge:?} of {places:?}");
             assert_eq!(search.may_play(&edge), is_named);
         }
@@ -345,13 +345,13 @@ fn the_move_to_play_may_be_any_of_more_moves_than_a_list_holds() {
             assert_eq!(search.best_move(), best);
             let mut ranked = Vec::<_, 3>::new();
             search.rank_root(ranked.as_mut_view());
-            assert_eq!((ranked.len(), ranked[0].mv), (3, best));
-            assert!(ranked[1].n() >= ranked[2].n() && ranked[1].mv != best);
+            assert_eq!((ranked.len(), ranked[0].mv()), (3, best));
+            assert!(ranked[1].n() >= ranked[2].n() && ranked[1].mv() != best);
             drop(ranked);
             search.set_params(Params { final_choice: FinalChoice::Lcb(Lcb::default()), ..plain });
-            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv), best);
+            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv()), best);
             search.set_params(Params { temperature: cold, ..plain });
-            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv), best);
+            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv()), best);
         });
     }
 }
@@ -364,7 +364,7 @@ fn a_choice_by_chance_is_another_one_at_each_ply() {
     let params = Params { temperature: warm, fpu_at_root: Some(Fpu::Absolute(2.0)), ..Params::default() };
     on_both!(100, 5000, params, |search| {
         search.run::<_, 10, 64>(&mut Wide(10), 11).unwrap();
-        let played = |ply| search.edge_to_play(ply).and_then(|edge| edge.mv);
+        let played = |ply| search.edge_to_play(ply).and_then(|edge| edge.mv());
         let moves: std::collections::HashSet<_> = (0..40).map(played).collect();
         assert!(moves.len() > 5, "{moves:?}");
         assert!((0..40).all(|ply| played(ply) == played(ply)));
@@ -384,16 +384,17 @@ fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
             let best = search.best_move();
             let lcb = FinalChoice::Lcb(Lcb { stdevs: 0.0, min_visit_share: 0.05 });
             search.set_params(Params { final_choice: lcb, ..Params::default() });
-            let chosen = search.edge_to_play(0).and_then(|edge| edge.mv);
+            let chosen = search.edge_to_play(0).and_then(|edge| edge.mv());
             overtaken += u32::from(chosen != best);
             let mut all = Vec::<_, EDGES>::new();
             search.rank_root(all.as_mut_view());
-            assert_eq!((all.len(), all[0].mv), (search.root_node().edge_count(), chosen));
+            assert_eq!((all.len(), all[0].mv()), (search.root_node().edge_count(), chosen));
             assert!(all[1..].is_sorted_by(|a, b| a.completed() >= b.completed()));
             // With less room, the list has the first moves of the ranking.
             let mut two = Vec::<_, 2>::new();
             search.rank_root(two.as_mut_view());
-            let named = |edges: &[EdgeView<'_, _>]| edges.iter().map(|edge| (edge.mv, edge.index)).collect::<List<_>>();
+            let named =
+                |edges: &[EdgeView<'_, _>]| edges.iter().map(|edge| (edge.mv(), edge.index())).collect::<List<_>>();
             assert_eq!(named(&two), named(&all[..two.len()]));
             search.rank_root(Vec::<_, 0>::new().as_mut_view());
         });

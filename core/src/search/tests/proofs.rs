@@ -54,7 +54,7 @@ pub fn check_bounds<R: Repository>(search: &Search<R>, game: &RandomGame) -> usi
         }
         for edge in node.visited() {
             let mut path = path.clone();
-            path.push(edge.mv.unwrap_or_default());
+            path.push(edge.mv().unwrap_or_default());
             todo.extend(edge.child().map(|child| (child, path)));
         }
     }
@@ -89,7 +89,7 @@ fn bounds_below<R: Repository>(search: &Search<R>, least: u32) -> std::collectio
             found.insert(path.clone(), (node.n(), node.bounds()));
         }
         for edge in node.visited() {
-            let path = [&path[..], &[edge.mv.unwrap_or_default()]].concat();
+            let path = [&path[..], &[edge.mv().unwrap_or_default()]].concat();
             todo.extend(edge.child().map(|child| (child, path)));
         }
     }
@@ -274,7 +274,7 @@ fn there_is_a_move_once_one_was_visited() {
         search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
         assert_eq!(search.best_move(), None);
         search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
-        assert_eq!(search.best_edge().map(|edge| edge.mv), Some(None));
+        assert_eq!(search.best_edge().map(|edge| edge.mv()), Some(None));
         assert_eq!(search.best_move(), Some(Move(1)));
     });
 }

@@ -10,7 +10,7 @@ fn the_game_goes_on() {
     fn go_on<R: Repository>(search: &mut Search<R>, mut game: RandomGame, batch: usize) {
         run_in_batches(search, &mut game, batch, 400);
         let Some(edge) = search.best_edge() else { return };
-        let mv = edge.mv.unwrap();
+        let mv = edge.mv().unwrap();
         let (n, ended) = (edge.completed(), edge.child().is_some_and(|child| !child.is_expanded()));
         let kept = search.advance(&[mv]);
         // A child that ended the game is evaluated anew as a root.
@@ -42,7 +42,7 @@ fn a_move_that_nobody_visited_begins_anew() {
         // The same with a move that was folded.
         run_in_batches(search, &mut game, 1, 30);
         while search.recycle() > 0 {}
-        let folded = search.root_node().visited().find(|edge| edge.child().is_none()).and_then(|edge| edge.mv);
+        let folded = search.root_node().visited().find(|edge| edge.child().is_none()).and_then(|edge| edge.mv());
         assert_eq!(search.advance(&[folded.unwrap()]), 0);
         assert_eq!((search.nodes(), search.repository().live_nodes()), (0, 1));
     });
@@ -56,9 +56,9 @@ fn a_proven_root_counts_its_folded_children() {
         let proven = |edge: &EdgeView<'_, R>| {
             edge.child().is_some_and(|child| child.is_expanded() && child.ending().is_some() && child.n() > 4)
         };
-        let mv = search.root_node().visited().find(proven)?.mv?;
+        let mv = search.root_node().visited().find(proven)?.mv()?;
         while search.recycle() > 0 {}
-        let edge = search.root_node().visited().find(|edge| edge.mv == Some(mv))?;
+        let edge = search.root_node().visited().find(|edge| edge.mv() == Some(mv))?;
         let child = edge.child().filter(NodeView::is_expanded)?;
         let kept = 1 + child.visited().map(|edge| edge.n()).sum::<u32>();
         assert_eq!(search.advance(&[mv]), kept);
@@ -183,7 +183,7 @@ fn after_the_perpetual<R: Repository>(search: &mut Search<R>) -> List<(u32, u32)
     let found = [1, 600].map(|more| {
         search.run::<_, 4, 64>(&mut Perpetual { before: &[1, 2] }, more).unwrap();
         let root = search.root_node();
-        let visits = |mv| root.visited().find(|edge| edge.mv == Some(Move(mv))).map_or(0, |edge| edge.n());
+        let visits = |mv| root.visited().find(|edge| edge.mv() == Some(Move(mv))).map_or(0, |edge| edge.n());
         assert_eq!(root.n(), 1 + visits(3) + visits(5));
         (visits(3), visits(5))
     });
@@ -208,7 +208,7 @@ fn what_was_said_of_a_roots_moves_is_not_said_of_the_nexts() {
         let mut moved = game;
         run_in_batches(search, &mut moved, 1, 200);
         let edge = search.root_node().visited().next().unwrap();
-        let mv = edge.mv.unwrap();
+        let mv = edge.mv().unwrap();
         let restrict = |search: &mut Search<_>| {
             search.set_root_moves([(0, Move(7))]);
             search.set_remaining_playouts(Some(1));

@@ -80,7 +80,7 @@ fn the_roots_priors_sum_to_what_is_said() {
     let mut game = RandomGame::of(3);
     on_both!(1000, 50_000, as_katago(), |search| {
         run_in_batches(search, &mut game, 1, 40);
-        let of = |node: NodeView<'_, _>| node.edges().map(|edge| edge.p).sum::<f32>();
+        let of = |node: NodeView<'_, _>| node.edges().map(|edge| edge.p()).sum::<f32>();
         assert!((of(search.root_node()) - 0.7).abs() < 1e-2);
         let child = search.root_node().visited().filter_map(|edge| edge.child()).find(|child| child.is_expanded());
         assert!((of(child.expect("a child")) - 1.0).abs() < 1e-2);
@@ -120,7 +120,7 @@ fn exploration_goes_by_what_visits_weigh() {
         let (mut of, params) = ([0; 2], Params { explored, ..Params::default() });
         on_both!(10, 500, params, |search| {
             search.run::<_, 2, 8>(&mut TwoDraws(weights), 101).unwrap();
-            search.root_node().visited().for_each(|edge| of[usize::from(edge.mv.unwrap().0)] = edge.completed());
+            search.root_node().visited().for_each(|edge| of[usize::from(edge.mv().unwrap().0)] = edge.completed());
             assert_eq!(search.root_node().n(), 101);
         });
         of
