@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use oncilla_core::evaluate::{Answer, Ending, Evaluator, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
-use oncilla_core::search::{Params, Search};
+use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 use oncilla_core::tree::TreeMemory;
 use oncilla_go::{Color, Game, Move, Outcome, Rules, Size};
 
@@ -82,7 +82,7 @@ pub fn best_move(game: &Record, playouts: u64) -> Move {
     let mut memory = MEMORY.lock().expect("no search panics");
     let mut search = Search::new(memory.lend(), Params::default());
     let mut player = Player(game.clone());
-    search.run::<_, 26, DEPTH>(&mut player, playouts).expect("every leaf gets its answer");
+    search.run(&mut player, MostMoves::<26>, MostPlies::<DEPTH>, playouts).expect("every leaf gets its answer");
     let nth = |place| oncilla_core::Move(game.legal_moves().nth(place).expect("a place among these").0);
     search.move_to_play(0, nth).map_or(game.size().pass(), |mv| Move(mv.0))
 }

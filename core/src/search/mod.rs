@@ -31,7 +31,7 @@ pub use params::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
 pub use view::{EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
-use crate::repository::{Bounds, Key, Naming, Node, Repository};
+use crate::repository::{Bounds, Key, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
 use core::fmt;
@@ -46,6 +46,25 @@ pub const MAX_VISITS: u32 = 4_000_000_000;
 
 /// Stands for no limit to the playouts that are expected.
 const UNLIMITED: u32 = u32::MAX;
+
+/// For [`Search::run`]: no position has more than `N` legal moves. (A type of its own, so that it can't be confused with
+/// [`MostPlies`].)
+///
+/// ```compile_fail,E0308
+/// # use oncilla_core::Evaluator;
+/// use oncilla_core::search::{MostMoves, MostPlies, Search};
+/// use oncilla_core::tree::Tree;
+///
+/// fn swapped<E: Evaluator>(search: &mut Search<Tree<'_>>, evaluator: &mut E) {
+///     let _ = search.run(evaluator, MostPlies::<32>, MostMoves::<9>, 100);
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct MostMoves<const N: usize>;
+
+/// For [`Search::run`]: no path from the root is longer than `N` plies (at least one).
+#[derive(Clone, Copy, Debug)]
+pub struct MostPlies<const N: usize>;
 
 /// A search: a repository of nodes, its root, and the rules by which playouts walk it.
 pub struct Search<R> {
@@ -250,8 +269,9 @@ impl<R: Repository> Search<R> {
         &self.repository
     }
 
-    /// Counts of what [`Search::run`] did since [`Search::start_move`].
-    pub fn counts(&self) -> Counts {
+    /// Counts of what [`Search::run`] did since [`Search::start_move`]. It does not see the playouts that a host
+    /// gathers as events: of these the host keeps [`Counts`] of its own.
+    pub fn run_counts(&self) -> Counts {
         self.counts
     }
 
@@ -294,9 +314,9 @@ impl<R: Repository> Search<R> {
     /// Does `playouts` playouts, one after the other, on one stack, and returns how many it did. It does fewer, or
     /// none, if the game has ended at the root, if no move may be searched there ([`Search::set_root_moves`]), or if
     /// the root has as many visits as can be counted. No event may be in flight: a playout that meets one is
-    /// [`RunError::InFlight`]. `EDGES` is the largest number of legal moves of a position, all of which the evaluator
-    /// must have room to push; `PLIES` is the length of the longest path. When the memory is full, subtrees are folded
-    /// and the search goes on; playouts that restore them count too.
+    /// [`RunError::InFlight`]. [`MostMoves`] is the largest number of legal moves of a position: the evaluator has room
+    /// to push as many. [`MostPlies`] is the length of the longest path: a playout that gets so deep ends there. When
+    /// the memory is full, subtrees are folded and the search goes on; playouts that restore them count too.
     ///
     /// A root whose result is proven is still searched. For a limit in time, call this for small portions of playouts,
     /// and ask [`stop::Limits`](crate::stop::Limits) in between.
@@ -306,6 +326,8 @@ impl<R: Repository> Search<R> {
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,
+        _: MostMoves<EDGES>,
+        _: MostPlies<PLIES>,
         playouts: u64,
     ) -> Result<u64, RunError<E::Error>> {
         let mut event = Event::<PLIES>::new();

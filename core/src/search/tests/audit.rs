@@ -1,7 +1,7 @@
 //! What holds for every node at any time: invariant 3 of the design, and what that rests on.
 
 use super::*;
-use crate::repository::{Bound, EdgeValue, Sums, Visit};
+use crate::repository::{Bound, EdgeValue, Naming, Sums, Visit};
 use crate::search::event::Stage;
 use std::collections::HashSet;
 

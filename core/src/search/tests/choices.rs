@@ -125,7 +125,7 @@ fn draw_or_lose(line: &[u16]) -> Written {
 fn who_does_not_want_a_draw_gets_one_only_where_the_opponent_does() {
     for (draw_score, best) in [(0.3, 1), (-0.3, 0)] {
         on_both!(1000, 50_000, Params { draw_score, ..as_written() }, |search| {
-            search.run::<_, EDGES, 64>(&mut WrittenGame(draw_or_lose), 300).unwrap();
+            search.run(&mut WrittenGame(draw_or_lose), MostMoves::<EDGES>, MostPlies::<64>, 300).unwrap();
             let replies = search.edge_of(0).child().unwrap();
             let visits = |mv| replies.visited().find(|edge| edge.mv() == Some(Move(mv))).unwrap().n();
             assert!(visits(best) > 2 * visits(1 - best), "{draw_score}: {} and {}", visits(0), visits(1));
@@ -139,7 +139,7 @@ fn a_line_goes_on_with_the_reply_that_is_better_for_who_makes_it() {
         let params = Params { draw_score, fpu: Fpu::Absolute(2.0), ..as_written() };
         on_both!(1000, 50_000, params, |search| {
             // Four playouts visit the root, its move, and each reply once.
-            search.run::<_, EDGES, 64>(&mut WrittenGame(draw_or_lose), 4).unwrap();
+            search.run(&mut WrittenGame(draw_or_lose), MostMoves::<EDGES>, MostPlies::<64>, 4).unwrap();
             let first = search.best_edge().unwrap();
             let visits: List<u32> = first.child().unwrap().edges().map(|edge| edge.n()).collect();
             assert_eq!(visits, [1, 1]);
@@ -167,7 +167,7 @@ fn the_root_has_its_own_exploration_and_no_other_node_has_it() {
     let grown = |plies, cpuct, cpuct_at_root| {
         let mut shapes = List::new();
         on_both!(1000, 50_000, Params { cpuct, cpuct_at_root, ..as_written() }, |search| {
-            search.run::<_, EDGES, 64>(&mut fork_after(plies), 200).unwrap();
+            search.run(&mut fork_after(plies), MostMoves::<EDGES>, MostPlies::<64>, 200).unwrap();
             shapes.push(shape(search));
         });
         assert!(shapes[0] == shapes[1]);

@@ -72,7 +72,7 @@ fn memory(nodes: usize, words: usize) -> (Box<[NodeWords]>, Box<[AtomicU32]>) {
 
 impl<R: Repository> Search<R> {
     fn run_game(&mut self, game: &mut RandomGame, playouts: u64) {
-        self.run::<_, EDGES, 64>(game, playouts).unwrap();
+        self.run(game, MostMoves::<EDGES>, MostPlies::<64>, playouts).unwrap();
     }
 
     fn root_node(&self) -> NodeView<'_, R> {
@@ -82,10 +82,10 @@ impl<R: Repository> Search<R> {
     /// Makes `visits` visits of root move `mv`, whatever it is worth. Before that the root gets one, if it has none.
     fn visit(&mut self, game: &mut impl Evaluator, mv: u16, visits: u64) {
         if self.nodes() == 0 {
-            self.run::<_, EDGES, 64>(game, 1).ok().unwrap();
+            self.run(game, MostMoves::<EDGES>, MostPlies::<64>, 1).ok().unwrap();
         }
         self.set_root_moves([(mv.into(), Move(mv))]);
-        assert_eq!(self.run::<_, EDGES, 64>(game, visits).ok(), Some(visits));
+        assert_eq!(self.run(game, MostMoves::<EDGES>, MostPlies::<64>, visits).ok(), Some(visits));
         self.set_root_moves([]);
     }
 

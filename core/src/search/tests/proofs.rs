@@ -201,12 +201,12 @@ fn a_move_that_turned_out_to_lose_leaves_no_other_without_hope() {
         let visits = |search: &Search<_>| search.root_node().edges().map(|edge| edge.n()).collect::<List<_>>();
         let lost = |search: &Search<_>| search.root_node().visited().any(|edge| edge.bounds().upper == Bound::Loss);
         while !lost(search) {
-            search.run::<_, 4, 32>(&mut Trap, 1).unwrap();
+            search.run(&mut Trap, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         }
         let before = visits(search);
         assert!(before[0] > before[1] + 10, "{before:?}");
         search.set_remaining_playouts(Some(10));
-        search.run::<_, 4, 32>(&mut Trap, 10).unwrap();
+        search.run(&mut Trap, MostMoves::<4>, MostPlies::<32>, 10).unwrap();
         let after = visits(search);
         assert_eq!(after[0], before[0]);
         assert!(after[1] > before[1] && after[2] > before[2], "{before:?} {after:?}");
@@ -259,7 +259,7 @@ fn what_is_proven_is_worth_what_it_proves() {
         (ended(-7.0, 0.0), Bound::Loss),
     ] {
         on_both!(1000, 50_000, Params::default(), |search| {
-            search.run::<_, 4, 32>(&mut Almost(value), 2).unwrap();
+            search.run(&mut Almost(value), MostMoves::<4>, MostPlies::<32>, 2).unwrap();
             let edge = search.root().unwrap().edges().next().unwrap();
             let child = edge.child().unwrap();
             assert_eq!((child.bounds().lower, child.bounds().upper), (bound, bound), "{value:?}");
@@ -271,9 +271,9 @@ fn what_is_proven_is_worth_what_it_proves() {
 #[test]
 fn there_is_a_move_once_one_was_visited() {
     on_both!(1000, 50_000, Params::default(), |search| {
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         assert_eq!(search.best_move(), None);
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         assert_eq!(search.best_edge().map(|edge| edge.mv()), Some(None));
         assert_eq!(search.best_move(), Some(Move(1)));
     });
@@ -285,9 +285,9 @@ fn a_move_that_nobody_tried_is_played_before_one_that_loses() {
     let legal = |index: usize| Move(1 + index as u16);
     on_both!(1000, 50_000, Params::default(), |search| {
         assert_eq!(search.move_to_play(0, |_| unreachable!("nothing is known")), None);
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         assert_eq!(search.move_to_play(0, legal), Some(Move(1)), "by its prior");
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         assert_eq!(search.move_to_play(0, legal), Some(Move(2)));
         // A move that has a name needs no list.
         let warm = Temperature { start: 0.01, ..Temperature::default() };
@@ -361,10 +361,10 @@ fn limits_are_told_what_the_tree_knows() {
         let mut game = RandomGame { seed, width: 4, length: 6, endings: 30, ..RandomGame::of(0) };
         on_both!(5000, 200_000, Params { draw_score: 0.25, ..Params::default() }, |search| {
             search.run_game(&mut game, 400);
-            let progress = Progress::of(search, &search.counts(), 25.0);
+            let progress = Progress::of(search, &search.run_counts(), 25.0);
             assert_eq!((progress.elapsed_ms, progress.visits, progress.playouts), (25.0, 400, 400));
             assert_eq!(progress.nodes as usize, search.live_nodes());
-            assert_eq!(progress.mean_depth, search.counts().mean_depth() as u32);
+            assert_eq!(progress.mean_depth, search.run_counts().mean_depth() as u32);
             let root = search.root_node();
             let count = |what: Outcome| root.edges().filter(|edge| Outcome::of(edge) == what).count();
             let most = root.edges().map(|edge| edge.completed()).max().unwrap();
@@ -381,7 +381,7 @@ fn limits_are_told_what_the_tree_knows() {
             }
             // Moves that may not be searched are still counted, but nothing is known of them.
             search.set_root_moves([(usize::MAX, Move(0))]);
-            let none = Progress::of(search, &search.counts(), 0.0);
+            let none = Progress::of(search, &search.run_counts(), 0.0);
             assert_eq!((none.root.moves, none.root.most_visits, none.mate_in), (progress.root.moves, 0, None));
         });
     }

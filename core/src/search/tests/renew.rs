@@ -246,7 +246,7 @@ const TWICE: [Move; 3] = [Move(1), Move(1), Move(2)];
 #[test]
 fn a_move_that_is_listed_twice_is_kept_twice() {
     on_both!(1000, 50_000, Params::default(), |search| {
-        search.run::<_, 3, 16>(&mut Twice, 100).unwrap();
+        search.run(&mut Twice, MostMoves::<3>, MostPlies::<16>, 100).unwrap();
         let before = edges(search);
         let n = search.nodes();
         assert_eq!(search.renew_root(Value::EVEN, &TWICE, &mut [0.0, 1.0, 0.5]), Ok(n));

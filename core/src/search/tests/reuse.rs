@@ -20,7 +20,7 @@ fn the_game_goes_on() {
         audit(search, &Audit::drained(moved));
         search.start_move();
         search.run_game(&mut moved, 200);
-        assert_eq!(u64::from(search.nodes()), u64::from(kept) + search.counts().playouts);
+        assert_eq!(u64::from(search.nodes()), u64::from(kept) + search.run_counts().playouts);
         audit(search, &Audit::drained(moved));
     }
     fn holds(seed: u64, batch: u8) -> bool {
@@ -109,13 +109,13 @@ impl Evaluator for Cycle {
 #[test]
 fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
     on_both!(100, 5000, Params::default(), |search| {
-        search.run::<_, 4, 32>(&mut Cycle { before: 0 }, 20).unwrap();
+        search.run(&mut Cycle { before: 0 }, MostMoves::<4>, MostPlies::<32>, 20).unwrap();
         let drawn = search.root_node().value();
         assert!(drawn.d > 0.7, "{drawn:?}");
         let kept = search.advance(&[Move(1), Move(1)]);
         assert_eq!(kept, 18);
         search.start_move();
-        search.run::<_, 4, 32>(&mut Cycle { before: 2 }, 1).unwrap();
+        search.run(&mut Cycle { before: 2 }, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         // Sixteen draws were taken back, and one playout went on below.
         assert_eq!(search.taken_back(), 16);
         assert_eq!(search.nodes(), 3);
@@ -177,11 +177,11 @@ impl Evaluator for Perpetual {
 /// Visits of both moves, first one playout and then some hundreds after the repetition has come to reach behind the
 /// root.
 fn after_the_perpetual<R: Repository>(search: &mut Search<R>) -> List<(u32, u32)> {
-    search.run::<_, 4, 64>(&mut Perpetual { before: &[] }, 1000).unwrap();
+    search.run(&mut Perpetual { before: &[] }, MostMoves::<4>, MostPlies::<64>, 1000).unwrap();
     search.advance(&[Move(1), Move(2)]);
     search.start_move();
     let found = [1, 600].map(|more| {
-        search.run::<_, 4, 64>(&mut Perpetual { before: &[1, 2] }, more).unwrap();
+        search.run(&mut Perpetual { before: &[1, 2] }, MostMoves::<4>, MostPlies::<64>, more).unwrap();
         let root = search.root_node();
         let visits = |mv| root.visited().find(|edge| edge.mv() == Some(Move(mv))).map_or(0, |edge| edge.n());
         assert_eq!(root.n(), 1 + visits(3) + visits(5));

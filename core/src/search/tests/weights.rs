@@ -119,7 +119,7 @@ fn exploration_goes_by_what_visits_weigh() {
     let visits = |explored, weights| {
         let (mut of, params) = ([0; 2], Params { explored, ..Params::default() });
         on_both!(10, 500, params, |search| {
-            search.run::<_, 2, 8>(&mut TwoDraws(weights), 101).unwrap();
+            search.run(&mut TwoDraws(weights), MostMoves::<2>, MostPlies::<8>, 101).unwrap();
             search.root_node().visited().for_each(|edge| of[usize::from(edge.mv().unwrap().0)] = edge.completed());
             assert_eq!(search.root_node().n(), 101);
         });
