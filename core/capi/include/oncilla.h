@@ -48,6 +48,10 @@
 // is the length of the cycle in plies.
 #define ONCILLA_TWO_FOLD 3
 
+// `OncillaAnswer.verdict`: the game ends here with a score that makes it worth any number. It is final, but proves
+// nothing.
+#define ONCILLA_SCORED 4
+
 // Plies that an event has room for, unless ONCILLA_PLIES in the environment of the library's build said otherwise.
 #define ONCILLA_DEFAULT_PLIES 128
 
@@ -210,14 +214,14 @@ typedef struct OncillaAnswer {
     // each other for ever. A leaf whose key is on its own path is not joined; a cycle that two paths make together is
     // not seen.
     uint64_t key;
-    // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
+    // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE, ONCILLA_TWO_FOLD or ONCILLA_SCORED.
     uint32_t verdict;
     // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. With ONCILLA_ENDED and
     // ONCILLA_TABLEBASE it has to be -1, 0 or 1, with ONCILLA_TWO_FOLD 0: anything else is ONCILLA_BAD_NUMBER. With
-    // ONCILLA_POSITION any number will do, for this field and for d and m: one that is out of its range counts as the
+    // ONCILLA_POSITION and ONCILLA_SCORED any number will do, for this field and for d and m: one that is out of its range counts as the
     // nearest one in it, and one that is not a number as 0.
     float wl;
-    // The probability of a draw, in [0, 1]. With the other verdicts it follows from the result.
+    // The probability of a draw, in [0, 1]. With the other three verdicts it follows from the result.
     float d;
     // Plies until the end of the game, at least 0.
     float m;
@@ -638,7 +642,7 @@ OncillaStatus oncilla_event_name(struct OncillaEvent *event, uint16_t mv);
 // legal moves, in the order of the game's list, which must depend on the position alone. The array is overwritten,
 // even if the answer is refused: for another try, fill in the logits again. A game that has ended needs no logits. If
 // an answer is refused, the event is cancelled, except with ONCILLA_STALE and with errors that are found earlier (in
-// pointers, a verdict that is none of the four, a game that ended without a result).
+// pointers, a verdict that is none of the five, a game that ended without a result).
 OncillaStatus oncilla_settle(const struct OncillaSearch *search,
                              struct OncillaEvent *event,
                              const struct OncillaAnswer *answer,

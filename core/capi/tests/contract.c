@@ -276,7 +276,7 @@ static void events(void) {
     EXPECT(ONCILLA_NULL_POINTER, oncilla_event_met(event, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_event_unnamed(event, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_event_name(NULL, 1));
-    answer.verdict = 4;
+    answer.verdict = ONCILLA_SCORED + 1;
     EXPECT(ONCILLA_BAD_CHOICE, oncilla_settle(it.search, event, &answer, policy, 7));
     /* What has ended has a result: nothing in between, and no number is none. The event goes on waiting. */
     const float no_results[] = {0.001f, -0.999f, 2, (float)strtod("nan", NULL)};
@@ -355,6 +355,17 @@ static void events(void) {
     OK(oncilla_answer(other.search, event, &repeated, NULL, 0));
     OK(oncilla_root_edges(other.search, &edge, 1, NULL));
     CHECK(edge.visits == 1 && edge.wl == 0 && edge.d == 1);
+
+    /* A score is worth what its answer says, to the other side the opposite, and proves nothing. */
+    OncillaRootEdge edges[2];
+    OncillaAnswer scored = {.verdict = ONCILLA_SCORED, .wl = 0.25f, .d = 0.5f, .m = 9};
+    OK(oncilla_gather(other.search, &event, 1));
+    OK(oncilla_event_name(event, 1));
+    OK(oncilla_answer(other.search, event, &scored, NULL, 0));
+    OK(oncilla_root_edges(other.search, edges, 2, NULL));
+    CHECK(edges[1].visits == 1 && edges[1].wl > -0.2501f && edges[1].wl < -0.2499f);
+    CHECK(edges[1].d > 0.4999f && edges[1].d < 0.5001f && edges[1].m == 9);
+    CHECK(edges[1].lower == -1 && edges[1].upper == 1);
 
     unmake(&it);
     unmake(&other);

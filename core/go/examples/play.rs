@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::sync::Mutex;
 
-use oncilla_core::evaluate::{Answer, Ending, Evaluator, Moves, Value, Verdict};
+use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
 use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 use oncilla_core::tree::TreeMemory;
@@ -50,7 +50,7 @@ impl Evaluator for Player {
         let own = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let verdict = match game.outcome() {
             Some(Outcome::WhiteLead(0.0) | Outcome::NoResult | Outcome::ToBeAgreed) => Verdict::drawn(),
-            Some(Outcome::WhiteLead(lead)) if own * lead > 0.0 => Verdict::Terminal(Value::WIN, Ending::Game),
+            Some(Outcome::WhiteLead(lead)) if own * lead > 0.0 => Verdict::won(),
             Some(Outcome::WhiteLead(_)) => Verdict::lost(),
             None => Verdict::Position(Value { wl: (own * nearest(&game) / SURE).tanh(), ..Value::EVEN }),
         };

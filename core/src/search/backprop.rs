@@ -299,7 +299,7 @@ impl<R: Repository> Search<R> {
                 let n = node.n() + 1;
                 node.set_ending(Some(ending));
                 node.settle(n, value);
-                if ending != Ending::TwoFold {
+                if is_proof(ending) {
                     let bound = bound_of(value);
                     node.set_bounds(Bounds { lower: bound, upper: bound });
                 }
@@ -634,7 +634,15 @@ impl Children {
 }
 
 fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
-    Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
+    Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, ending) if is_proof(ending)) }
+}
+
+/// Whether what ended like this has a certain result.
+fn is_proof(ending: Ending) -> bool {
+    match ending {
+        Ending::Game | Ending::Tablebase => true,
+        Ending::TwoFold | Ending::Scored => false,
+    }
 }
 
 /// The values of those leaves below an edge that there was no room for.
@@ -650,17 +658,20 @@ fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: u
 
 /// True if the node will not be a leaf that is answered again, as a repetition may be, or a node that was folded.
 fn is_settled(node: &impl Node) -> bool {
-    node.is_expanded() || matches!(node.ending(), Some(Ending::Game | Ending::Tablebase))
+    node.is_expanded() || node.ending().is_some_and(|ending| ending != Ending::TwoFold)
 }
 
 /// A result in the form in which it is passed on: its value is exactly what it proves, because a proven win with
-/// another value would be neither.
+/// another value would be neither; and a repetition is worth a draw. A score stays as it is.
 fn decided(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Terminal(value, ending @ (Ending::Game | Ending::Tablebase)) => {
             Verdict::Terminal(Value { m: value.m, ..bound_of(value).value() }, ending)
         }
-        verdict => verdict,
+        Verdict::Terminal(value, Ending::TwoFold) => {
+            Verdict::Terminal(Value { m: value.m, ..Value::DRAW }, Ending::TwoFold)
+        }
+        Verdict::Terminal(_, Ending::Scored) | Verdict::Position(_) => verdict,
     }
 }
 

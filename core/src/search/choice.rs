@@ -78,7 +78,8 @@ fn better<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) 
 }
 
 fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) -> Ordering {
-    let drawn = |e: &EdgeView<'_, R>| e.ending().filter(|_| e.completed() > 0);
+    // A score is no draw: its value counts, like that of a game that goes on.
+    let drawn = |e: &EdgeView<'_, R>| e.ending().filter(|by| *by != Ending::Scored && e.completed() > 0);
     if let (Some(a_by), Some(b_by)) = (drawn(a), drawn(b)) {
         let by_rule = |by| by != Ending::Tablebase;
         return by_rule(a_by).cmp(&by_rule(b_by)).then_with(|| shorter(a, b));

@@ -268,6 +268,60 @@ fn what_is_proven_is_worth_what_it_proves() {
     }
 }
 
+/// A score is final: it keeps its value, proves nothing, and its plies are those of no cycle that could open it again.
+#[test]
+fn a_score_stays_as_it_is() {
+    let score = Value { wl: -0.25, d: 0.5, m: 64.0 };
+    let ends = |line: &[u16]| -> Written {
+        match line.len() {
+            0 => (ours(line, 0.0), &[1.0]),
+            _ => (Verdict::scored(score), &[]),
+        }
+    };
+    for explored in [Explored::Visits, Explored::Weights] {
+        on_both!(1000, 50_000, Params { explored, ..as_written() }, |search| {
+            search.run(&mut WrittenGame(ends), MostMoves::<4>, MostPlies::<8>, 20).unwrap();
+            let child = search.edge_of(0).child().unwrap();
+            assert_eq!((child.ending(), child.bounds(), child.value()), (Some(Ending::Scored), Bounds::OPEN, score));
+            assert_eq!((child.n(), search.nodes(), search.taken_back()), (19, 20, 0));
+            assert_eq!(search.proven(), Bounds::OPEN);
+        });
+    }
+}
+
+/// The moves left of a score do not decide which move is better, as they do between draws.
+#[test]
+fn of_two_scores_the_better_one_is_played() {
+    let ends = |line: &[u16]| -> Written {
+        match line {
+            [] => (ours(line, 0.0), &[0.5, 0.5]),
+            [0, ..] => (Verdict::scored(Value { wl: -0.5, d: 0.0, m: 9.0 }), &[]),
+            _ => (Verdict::scored(Value { wl: 0.5, d: 0.0, m: 1.0 }), &[]),
+        }
+    };
+    on_both!(1000, 50_000, as_written(), |search| {
+        search.run(&mut WrittenGame(ends), MostMoves::<4>, MostPlies::<8>, 60).unwrap();
+        assert!(search.edge_of(1).completed() > 0);
+        assert_eq!(search.best_move(), Some(Move(0)));
+    });
+}
+
+/// Whatever value a host gives to a repetition, it is a draw; the moves left are the cycle's.
+#[test]
+fn a_repetition_is_worth_a_draw() {
+    let ends = |line: &[u16]| -> Written {
+        match line.len() {
+            0 => (ours(line, 0.0), &[1.0]),
+            _ => (Verdict::Terminal(Value { wl: 0.9, d: 0.1, m: 1.0 }, Ending::TwoFold), &[]),
+        }
+    };
+    on_both!(1000, 50_000, as_written(), |search| {
+        search.run(&mut WrittenGame(ends), MostMoves::<4>, MostPlies::<8>, 20).unwrap();
+        let child = search.edge_of(0).child().unwrap();
+        assert_eq!((child.bounds(), child.value()), (Bounds::OPEN, Value { m: 1.0, ..Value::DRAW }));
+    });
+}
+
 #[test]
 fn there_is_a_move_once_one_was_visited() {
     on_both!(1000, 50_000, Params::default(), |search| {

@@ -1,7 +1,7 @@
 //! Searches like KataGo's, whose visits count more or less.
 
 use super::*;
-use crate::evaluate::{Answer, Ending, Moves, Value, Verdict};
+use crate::evaluate::{Answer, Moves, Value, Verdict};
 use crate::formula::weighing::Weighing;
 use heapless::VecView;
 use quickcheck::QuickCheck;
@@ -103,7 +103,7 @@ impl Evaluator for TwoDraws {
         let weighing = |weight| Value { m: weight * Value::WEIGHT_ONE, ..Value::EVEN };
         let (key, verdict) = match line.next_back() {
             None => (0, Verdict::Position(weighing(1.0))),
-            Some(mv) => (1 + u64::from(mv.0), Verdict::Terminal(weighing(self.0[usize::from(mv.0)]), Ending::TwoFold)),
+            Some(mv) => (1 + u64::from(mv.0), Verdict::scored(weighing(self.0[usize::from(mv.0)]))),
         };
         if key == 0 {
             policy.extend([0.0; 2]);
