@@ -218,8 +218,8 @@ typedef struct OncillaAnswer {
     uint32_t verdict;
     // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. With ONCILLA_ENDED and
     // ONCILLA_TABLEBASE it has to be -1, 0 or 1, with ONCILLA_TWO_FOLD 0: anything else is ONCILLA_BAD_NUMBER. With
-    // ONCILLA_POSITION and ONCILLA_SCORED any number will do, for this field and for d and m: one that is out of its range counts as the
-    // nearest one in it, and one that is not a number as 0.
+    // ONCILLA_POSITION and ONCILLA_SCORED any number will do, for this field and for d and m: one that is out of its
+    // range counts as the nearest one in it, and one that is not a number as 0.
     float wl;
     // The probability of a draw, in [0, 1]. With the other three verdicts it follows from the result.
     float d;
@@ -648,6 +648,19 @@ OncillaStatus oncilla_settle(const struct OncillaSearch *search,
                              const struct OncillaAnswer *answer,
                              float *policy,
                              size_t count);
+
+// Settles a leaf whose position a graph has already, so that the position need not be evaluated: `joined` gets 1, and
+// the event waits for oncilla_bring_back. `key` is the position's OncillaAnswer.key, and `count` the number of its
+// legal moves.
+//
+// `joined` gets 0 if the graph has no such node, or if the leaf can't be joined to it (the node is on the leaf's own
+// path, or the leaf is the root); in a tree always. Then the event waits for its answer as before. With
+// ONCILLA_UNNAMED the event is cancelled. Do not ask about a game that has ended: the graph does not join these.
+OncillaStatus oncilla_settle_transposition(const struct OncillaSearch *search,
+                                           struct OncillaEvent *event,
+                                           uint64_t key,
+                                           size_t count,
+                                           uint32_t *joined);
 
 // Brings events to the root that are settled, or that met a node whose value was known. If they share ancestors, each
 // ancestor is written once. The pointers in the array are reordered; events that wait for something else are left as

@@ -204,8 +204,8 @@ pub struct OncillaAnswer {
     pub verdict: u32,
     /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. With ONCILLA_ENDED and
     /// ONCILLA_TABLEBASE it has to be -1, 0 or 1, with ONCILLA_TWO_FOLD 0: anything else is ONCILLA_BAD_NUMBER. With
-    /// ONCILLA_POSITION and ONCILLA_SCORED any number will do, for this field and for d and m: one that is out of its range counts as the
-    /// nearest one in it, and one that is not a number as 0.
+    /// ONCILLA_POSITION and ONCILLA_SCORED any number will do, for this field and for d and m: one that is out of its
+    /// range counts as the nearest one in it, and one that is not a number as 0.
     pub wl: f32,
     /// The probability of a draw, in [0, 1]. With the other three verdicts it follows from the result.
     pub d: f32,
@@ -382,6 +382,30 @@ pub unsafe extern "C" fn oncilla_settle(
 ) -> OncillaStatus {
     // SAFETY: the contract of the crate.
     attempt(|| unsafe { answer_with(Search::settle, search, event, answer, policy, count) })
+}
+
+/// Settles a leaf whose position a graph has already, so that the position need not be evaluated: `joined` gets 1, and
+/// the event waits for oncilla_bring_back. `key` is the position's OncillaAnswer.key, and `count` the number of its
+/// legal moves.
+///
+/// `joined` gets 0 if the graph has no such node, or if the leaf can't be joined to it (the node is on the leaf's own
+/// path, or the leaf is the root); in a tree always. Then the event waits for its answer as before. With
+/// ONCILLA_UNNAMED the event is cancelled. Do not ask about a game that has ended: the graph does not join these.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_settle_transposition(
+    search: *const OncillaSearch,
+    event: *mut OncillaEvent,
+    key: u64,
+    count: usize,
+    joined: *mut u32,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, event, to) = unsafe { (shared(search)?, alone(event)?, output(joined)?) };
+        event.must_be_of(search)?;
+        to.set(search.search.settle_transposition(&mut event.event, key, count)?.into());
+        Ok(())
+    })
 }
 
 /// Brings events to the root that are settled, or that met a node whose value was known. If they share ancestors, each

@@ -39,12 +39,6 @@ pub fn rust_search_run(search: &mut TheSearch, host: &mut Host, playouts: u64) -
     search.run(host, MostMoves::<256>, MostPlies::<128>, playouts).is_ok()
 }
 
-/// Settles a leaf whose position the graph has.
-#[unsafe(no_mangle)]
-pub fn rust_settle_transposition(search: &TheSearch, event: &mut Event<128>, key: u64, edges: usize) -> bool {
-    search.settle_transposition(event, key, edges).unwrap_or_default()
-}
-
 /// Uses memory of a fixed capacity.
 #[unsafe(no_mangle)]
 pub fn rust_tree_memory_lend(memory: &'static mut TreeMemory<1000, 25_000>, search: &mut TheSearch) {
