@@ -153,7 +153,7 @@ impl Player {
         while done < playouts {
             match search.gather(&mut self.event) {
                 Gathered::Leaf => self.answer(search),
-                Gathered::Known => search.backprop(&mut *self.event).expect("it was gathered"),
+                Gathered::Known => search.bring_back(std::slice::from_mut(&mut *self.event)),
                 Gathered::Full => {
                     self.recycle(search);
                     continue;

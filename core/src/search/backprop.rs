@@ -16,7 +16,7 @@ use core::fmt;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refused {
     /// Nothing changed: the tree was cleared or re-rooted since the event was gathered, or the event has no leaf of its
-    /// own, or its leaf needs the other method of the two, [`Search::answer`] and [`Search::backprop`].
+    /// own, or its leaf needs no answer ([`Known`](super::Gathered::Known)).
     Stale,
     /// The event's last move has not been named, see [`Event::name`].
     Unnamed,
@@ -96,11 +96,8 @@ impl<R: Repository> Search<R> {
         Ok(())
     }
 
-    /// Counts one more visit of a [`Known`](super::Gathered::Known) node.
-    ///
-    /// # Errors
-    /// [`Refused::Stale`] only.
-    pub fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
+    /// Counts one more visit of a [`Known`](super::Gathered::Known) node. Any other event is [`Refused::Stale`].
+    pub(super) fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
         if event.epoch != self.epoch || !matches!(event.stage, Stage::Known { .. }) {
             return Err(Refused::Stale);
         }

@@ -15,7 +15,7 @@ use core::borrow::BorrowMut;
 pub enum Gathered {
     /// A node that has not been evaluated: call [`Search::answer`].
     Leaf,
-    /// A node whose value is known already: call [`Search::backprop`], for there is nothing to answer.
+    /// A node whose value is known already: call [`Search::bring_back`], for there is nothing to answer.
     Known,
     /// A node that another playout is evaluating: call [`Search::cancel`] for this one once the other's answer is in.
     /// Until then its visits in flight lead further playouts elsewhere; without them every playout would collide at the

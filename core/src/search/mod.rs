@@ -1,7 +1,7 @@
 //! PUCT over a node repository: gather and backprop, one file for each idea.
 //!
 //! A playout is three steps. [`Search::gather`] walks from the root to a leaf; the host finds out what the leaf is
-//! worth; [`Search::answer`] (or [`Search::backprop`], if the value was known already) brings that to the root. Many
+//! worth; [`Search::answer`] (or [`Search::bring_back`], if the value was known already) brings that to the root. Many
 //! events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at once. These take
 //! the search by `&`: any number of threads may call them at the same time. What changes the tree as a whole
 //! ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that no other thread is in it;
@@ -47,7 +47,7 @@ pub const MAX_VISITS: u32 = 4_000_000_000;
 /// Stands for no limit to the playouts that are expected.
 const UNLIMITED: u32 = u32::MAX;
 
-/// For [`Search::run`]: no position has more than `N` legal moves. (A type of its own, so that it can't be confused with
+/// For [`Search::run`]: no position has more than `N` legal moves. (It is a type, so that it can't be confused with
 /// [`MostPlies`].)
 ///
 /// ```compile_fail,E0308

@@ -79,6 +79,11 @@ impl<R: Repository> Search<R> {
         self.root().expect("there is room for a root")
     }
 
+    /// What a node passes on to its parents.
+    fn passed_on(&self, node: &NodeView<'_, R>) -> Value {
+        self.worth(&self.repository.lock(node.key()))
+    }
+
     /// Makes `visits` visits of root move `mv`, whatever it is worth. Before that the root gets one, if it has none.
     fn visit(&mut self, game: &mut impl Evaluator, mv: u16, visits: u64) {
         if self.nodes() == 0 {
