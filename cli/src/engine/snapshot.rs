@@ -125,7 +125,7 @@ impl Snapshot {
             nps: rate(counts.playouts),
             eps: rate(counts.evaluations),
             hashfull: search.repository().permille_full(),
-            tree_nodes: oncilla_core::repository::Repository::live_nodes(search.repository()) as u64,
+            tree_nodes: search.live_nodes() as u64,
             tree_bytes: search.repository().live_bytes() as u64,
             tbhits: counts.tablebase_hits,
             has_moves_left: self.has_moves_left,

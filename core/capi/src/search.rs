@@ -471,7 +471,6 @@ pub unsafe extern "C" fn oncilla_stats(search: *const OncillaSearch, stats: *mut
 }
 
 fn stats_of(search: &Search<Tree<'static>>) -> Option<OncillaStats> {
-    use oncilla_core::repository::Repository;
     let (root, tree) = (search.root()?, search.repository());
     let (value, bounds) = (root.value(), search.proven());
     Some(OncillaStats {

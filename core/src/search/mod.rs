@@ -28,7 +28,7 @@ pub(crate) use event::Step;
 pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
 pub use params::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
-pub use view::{EdgeView, NodeView};
+pub use view::{Contents, EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
 use crate::repository::{Bounds, Key, Node, Repository};
@@ -260,13 +260,11 @@ impl<R: Repository> Search<R> {
         self.repository.live_nodes()
     }
 
-    /// The repository, to be inspected: how full it is, whether it has a position.
-    ///
-    /// The methods of its trait that change it by `&` are for the search only: to take a node away
-    /// ([`Repository::discard`]), make or join one, or write to a locked one breaks the tree, and a playout may never
-    /// end. A thread that keeps a node locked keeps all others waiting.
-    pub fn repository(&self) -> &R {
-        &self.repository
+    /// The repository, to be inspected: how full it is, whether it has a position. It can't be changed that way, because
+    /// its trait's methods that take it by `&` are for the search only: a node that another hand made or took away
+    /// would break the tree.
+    pub fn repository(&self) -> Contents<'_, R> {
+        Contents::new(&self.repository)
     }
 
     /// Counts of what [`Search::run`] did since [`Search::start_move`]. It does not see the playouts that a host

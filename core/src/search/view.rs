@@ -2,12 +2,18 @@
 
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
+use crate::tree::Tree;
 use core::fmt;
 
 /// A node, as a view.
 pub struct NodeView<'a, R> {
     repository: &'a R,
     key: Key,
+}
+
+/// What a search's repository contains, without the means to change it.
+pub struct Contents<'a, R> {
+    repository: &'a R,
 }
 
 /// An edge as it was at the time of the look. What is behind it is read only when it is asked for, and is as it is
@@ -29,6 +35,20 @@ impl<R> Clone for NodeView<'_, R> {
 }
 
 impl<R> Copy for NodeView<'_, R> {}
+
+impl<R> Clone for Contents<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Contents<'_, R> {}
+
+impl<R: Repository> fmt::Debug for Contents<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contents").field("live_nodes", &self.live_nodes()).finish_non_exhaustive()
+    }
+}
 
 impl<R> Clone for EdgeView<'_, R> {
     fn clone(&self) -> Self {
@@ -54,23 +74,76 @@ impl<R> fmt::Debug for EdgeView<'_, R> {
     }
 }
 
+impl<'a, R: Repository> Contents<'a, R> {
+    pub(super) fn new(repository: &'a R) -> Self {
+        Self { repository }
+    }
+
+    /// How many nodes are in use.
+    pub fn live_nodes(&self) -> usize {
+        self.repository.live_nodes()
+    }
+
+    /// True if a position that is reached on several paths has one node.
+    pub fn is_graph(&self) -> bool {
+        self.repository.is_graph()
+    }
+
+    /// In a graph: whether a node has the position already. `position` is the position's
+    /// [key](crate::evaluate::Answer::key), and `edges` the number of its legal moves.
+    pub fn has(&self, position: u64, edges: usize) -> bool {
+        self.repository.has(position, edges)
+    }
+
+    /// The nodes in use, in any order. One that is made meanwhile may be missing.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeView<'a, R>> + use<'a, R> {
+        let repository = self.repository;
+        let keys = core::iter::successors(repository.scan(0), |(_, cursor)| repository.scan(*cursor));
+        keys.map(|(key, _)| NodeView::new(repository, key))
+    }
+}
+
+impl Contents<'_, Tree<'_>> {
+    /// How many nodes there is room for.
+    pub fn node_capacity(&self) -> usize {
+        self.repository.node_capacity()
+    }
+
+    /// How many words there are for edges.
+    pub fn word_capacity(&self) -> usize {
+        self.repository.word_capacity()
+    }
+
+    /// How many words edges use.
+    pub fn live_words(&self) -> usize {
+        self.repository.live_words()
+    }
+
+    /// How many bytes nodes and their edges use.
+    pub fn live_bytes(&self) -> usize {
+        self.repository.live_bytes()
+    }
+
+    /// How full the fuller of the two memories is, per mille (UCI's `hashfull`).
+    pub fn permille_full(&self) -> u32 {
+        self.repository.permille_full()
+    }
+}
+
 impl<'a, R: Repository> NodeView<'a, R> {
     pub(crate) fn new(repository: &'a R, key: Key) -> Self {
         Self { repository, key }
     }
 
-    fn read<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> T {
+    /// Reads parts of the node at one moment. The node is locked until `part` returns: `part` must not ask the search,
+    /// or another view, anything.
+    pub fn read<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> T {
         part(&self.repository.lock(self.key))
     }
 
     /// The key by which the repository finds the node.
     pub fn key(&self) -> Key {
         self.key
-    }
-
-    /// The repository that has the node, to be inspected: see [`Search::repository`](super::Search::repository).
-    pub fn repository(&self) -> &'a R {
-        self.repository
     }
 
     /// Completed visits.
@@ -183,7 +256,8 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit.is_some_and(|visit| visit.value.is_some())
     }
 
-    /// The edge's move, once it is known: from the edge's first visit on. Until then there is [`EdgeView::index`].
+    /// The edge's move, once it is known: when its first visit has been answered. Until then there is
+    /// [`EdgeView::index`].
     pub fn mv(&self) -> Option<Move> {
         match self.naming {
             Naming::Named(mv) => Some(mv),
