@@ -153,7 +153,7 @@ impl Player {
         while done < playouts {
             match search.gather(&mut self.event) {
                 Gathered::Leaf => self.answer(search),
-                Gathered::Known => search.backprop(&mut *self.event).expect("it was gathered"),
+                Gathered::Known => search.bring_back(std::slice::from_mut(&mut *self.event)),
                 Gathered::Full => {
                     self.recycle(search);
                     continue;
@@ -216,7 +216,7 @@ fn loss(fen: &str, pauses: &Mutex<Pauses>) -> Loss {
     let mut bounded = small.search();
     player.play(&mut bounded, PLAYOUTS);
     let best = bounded.best_edge().expect("a visited move");
-    let chosen = best.mv.expect("a visited move");
+    let chosen = best.mv().expect("a visited move");
     // A move that mates is proven, and its search ends early.
     assert!(player.pauses.count > 0 || best.bounds().closed(), "the small tree was never full: {fen}");
     let mut total = pauses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,7 +231,7 @@ fn loss(fen: &str, pauses: &Mutex<Pauses>) -> Loss {
     let best = worth(unbounded.best_edge().expect("a move"));
     let root = || unbounded.root().expect("a root").visited();
     let largest = root().filter_map(|edge| edge.q(0.0)).fold(f32::NEG_INFINITY, f32::max);
-    let ours = root().find(|edge| edge.mv == Some(chosen)).map_or(-1.0, worth);
+    let ours = root().find(|edge| edge.mv() == Some(chosen)).map_or(-1.0, worth);
     Loss { from_choice: best - ours, from_largest: largest - ours }
 }
 

@@ -1,7 +1,7 @@
 //! Tic-tac-toe: `cargo run -p oncilla-core --example tic_tac_toe` plays a game against itself. It ends in a draw.
 
 use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
-use oncilla_core::search::{Params, Search};
+use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 use oncilla_core::tree::TreeMemory;
 use oncilla_core::{Move, heapless::VecView};
 
@@ -47,7 +47,7 @@ impl Evaluator for Board {
 pub fn best_move(mut board: Board) -> Option<Move> {
     let mut memory = Box::new(TreeMemory::<5000, 100_000>::new());
     let mut search = Search::new(memory.lend(), Params::default());
-    search.run::<_, 9, 9>(&mut board, 4000).expect("every leaf gets its answer");
+    search.run(&mut board, MostMoves::<9>, MostPlies::<9>, 4000).expect("every leaf gets its answer");
     search.move_to_play(0, |place| board.moves().nth(place).expect("a place among these"))
 }
 

@@ -51,7 +51,7 @@ impl Value {
     }
 }
 
-/// How a terminal node's value is known.
+/// How the game ended at a node, and so what its value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Ending {
@@ -59,10 +59,13 @@ pub enum Ending {
     Game,
     /// By an endgame tablebase.
     Tablebase,
-    /// The second occurrence of a position that first occurred in the tree, taken for a draw. The moves left in its
-    /// value are the length of the cycle in plies. Once the first occurrence lies before the root, the node is opened
-    /// again.
+    /// The second occurrence of a position that first occurred in the tree, taken for a draw, which proves nothing. The
+    /// moves left in its value ([`Value::m`]) are the length of the cycle in plies. Once the first occurrence lies
+    /// before the root, the node is opened again.
     TwoFold,
+    /// By a score: the value is any number in its range, because more than win, draw and loss counts (in Go: by how
+    /// many points). It is final, but proves nothing.
+    Scored,
 }
 
 /// Whether a leaf can be searched further.
@@ -71,12 +74,18 @@ pub enum Ending {
 pub enum Verdict {
     /// The game goes on. This is the estimate of the position's value; the moves' logits are in the policy.
     Position(Value),
-    /// The game ends here. The value is a result: a win, a draw or a loss. A value between two of these is taken for
-    /// the nearer one, except with [`Ending::TwoFold`], which proves nothing.
+    /// The game ends here. With [`Ending::Game`] and [`Ending::Tablebase`] the value is a win, a draw or a loss; one
+    /// between two of these is taken for the nearer one. With [`Ending::TwoFold`] it is a draw, whatever `wl` and `d`
+    /// say. With [`Ending::Scored`] it stays as it is.
     Terminal(Value, Ending),
 }
 
 impl Verdict {
+    /// The side to move has won.
+    pub const fn won() -> Self {
+        Self::Terminal(Value::WIN, Ending::Game)
+    }
+
     /// The side to move has lost.
     pub const fn lost() -> Self {
         Self::Terminal(Value::LOSS, Ending::Game)
@@ -85,6 +94,11 @@ impl Verdict {
     /// The game is drawn.
     pub const fn drawn() -> Self {
         Self::Terminal(Value::DRAW, Ending::Game)
+    }
+
+    /// The game has ended with a score that is worth `value` to the side to move: see [`Ending::Scored`].
+    pub const fn scored(value: Value) -> Self {
+        Self::Terminal(value, Ending::Scored)
     }
 
     /// The value, however it is known.

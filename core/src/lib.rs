@@ -23,7 +23,7 @@
 //!
 //! ```
 //! use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
-//! use oncilla_core::search::{Params, Search};
+//! use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 //! use oncilla_core::tree::TreeMemory;
 //! use oncilla_core::{Move, heapless::VecView};
 //!
@@ -53,7 +53,7 @@
 //!
 //! let mut memory = TreeMemory::<200, 5000>::new();
 //! let mut search = Search::new(memory.lend(), Params::default());
-//! search.run::<_, 2, 32>(&mut Matches(7), 100).unwrap();
+//! search.run(&mut Matches(7), MostMoves::<2>, MostPlies::<32>, 100).unwrap();
 //! let nth = |index: usize| Move(1 + index as u16); // the move with that place among the legal ones
 //! assert_eq!(search.move_to_play(0, nth), Some(Move(1))); // leaves six, which are lost
 //!
@@ -140,7 +140,7 @@
 //! #         Ok(Answer { key: left.into(), verdict })
 //! #     }
 //! # }
-//! use oncilla_core::search::{Params, Search};
+//! use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 //! use oncilla_core::stop::{KnownBest, Limits, Progress, Reason, SmartPruning, TimeLimit};
 //! use oncilla_core::time::{Clock, Manager};
 //! use oncilla_core::tree::TreeMemory;
@@ -162,7 +162,7 @@
 //!     ..Limits::default()
 //! };
 //! let reason = loop {
-//!     let mut progress = Progress::of(&search, &search.counts(), elapsed_ms());
+//!     let mut progress = Progress::of(&search, &search.run_counts(), elapsed_ms());
 //!     manager.on_progress(progress.elapsed_ms, progress.playouts);
 //!     if let Some(leader) = progress.root.leader() {
 //!         progress.unsettled = manager.on_leader(progress.elapsed_ms, leader);
@@ -170,9 +170,9 @@
 //!     if let Some(reason) = limits.check(&progress, manager.nps()).stop {
 //!         break reason;
 //!     }
-//!     search.run::<_, 2, 32>(&mut Matches(7), 20).unwrap();
+//!     search.run(&mut Matches(7), MostMoves::<2>, MostPlies::<32>, 20).unwrap();
 //! };
-//! manager.on_move_end(elapsed_ms(), search.counts().playouts);
+//! manager.on_move_end(elapsed_ms(), search.run_counts().playouts);
 //! assert_eq!(reason, Reason::KnownBest);
 //! ```
 //!

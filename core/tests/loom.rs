@@ -83,7 +83,7 @@ fn drained(search: &Search<Tree<'static>>) -> Vec<u32> {
 
 fn check(node: NodeView<'_, Tree<'static>>, nodes: &mut Vec<Key>) {
     assert_eq!(node.in_flight(), 0);
-    assert!(!node.repository().lock(node.key()).is_pending());
+    assert!(!node.read(Node::is_pending));
     if node.is_expanded() {
         assert_eq!(node.visited().map(|edge| edge.n()).sum::<u32>(), node.n() - 1);
     }

@@ -281,8 +281,7 @@ impl<R: Repository + Send> Floor<R> {
 /// Checks every node of a search that has drained.
 fn audit<R: Repository>(search: &Search<R>, plan: &Plan) {
     let repository = search.repository();
-    let next = |&(_, at): &(Key, u64)| repository.scan(at);
-    let live: HashSet<Key> = std::iter::successors(repository.scan(0), next).map(|(key, _)| key).collect();
+    let live: HashSet<Key> = repository.nodes().map(|node| node.key()).collect();
     let mut reached = HashSet::new();
     let mut todo: Vec<_> = search.root().map(|root| (root, Vec::new())).into_iter().collect();
     while let Some((node, path)) = todo.pop() {
@@ -292,33 +291,31 @@ fn audit<R: Repository>(search: &Search<R>, plan: &Plan) {
         }
         audit_node(&node, &path, plan);
         for edge in node.visited() {
-            let (Some(child), Some(mv)) = (edge.child(), edge.mv) else { continue };
+            let (Some(child), Some(mv)) = (edge.child(), edge.mv()) else { continue };
             todo.push((child, path.iter().copied().chain([mv]).collect()));
         }
         // Children that have not been answered have no name.
         reached
-            .extend(node.visited().filter(|edge| edge.mv.is_none()).filter_map(|edge| edge.child()).map(|c| c.key()));
+            .extend(node.visited().filter(|edge| edge.mv().is_none()).filter_map(|edge| edge.child()).map(|c| c.key()));
     }
     assert_eq!(reached, live, "nodes that hang on the root, and nodes in use");
     assert_eq!(live.len(), repository.live_nodes());
 }
 
 fn audit_node<R: Repository>(node: &NodeView<'_, R>, path: &[oncilla_core::Move], plan: &Plan) {
-    let locked = node.repository().lock(node.key());
-    assert!(!locked.is_pending() && !locked.is_pinned(), "{path:?}");
-    let (n, mean, bounds) = (locked.n(), locked.mean(), locked.bounds());
-    let whole = locked.is_expanded() && !locked.is_regrown();
-    drop(locked);
+    assert!(node.read(|node| !node.is_pending() && !node.is_pinned()), "{path:?}");
+    let (n, mean, bounds) = node.read(|node| (node.n(), node.mean(), node.bounds()));
+    let whole = node.read(|node| node.is_expanded() && !node.is_regrown());
     assert_eq!(node.in_flight(), 0, "{path:?}");
     for edge in node.visited() {
         let kept = edge.child().map_or(0, |child| child.n());
-        assert!(plan.graph || edge.child().is_none() || kept <= edge.n(), "{path:?} {:?}", edge.mv);
+        assert!(plan.graph || edge.child().is_none() || kept <= edge.n(), "{path:?} {:?}", edge.mv());
         let room = plan.words >= 60_000 && !plan.graph;
-        let restoring = edge.child().is_some_and(|child| node.repository().lock(child.key()).is_restoring());
+        let restoring = edge.child().is_some_and(|child| child.read(Node::is_restoring));
         assert!(
             !room || edge.child().is_none() || restoring || kept == edge.n(),
             "{path:?} {:?}: {} {kept}",
-            edge.mv,
+            edge.mv(),
             edge.n()
         );
     }

@@ -174,7 +174,7 @@ impl<'r> Reporter<'r> {
 
     /// The prior of a root move whose prior the search has set to 0, because the move is certain to lose.
     fn prior(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> f64 {
-        let at = self.legal.iter().position(|&mv| edge.mv.is_some_and(|of_edge| unpack(of_edge.0) == mv));
+        let at = self.legal.iter().position(|&mv| edge.mv().is_some_and(|of_edge| unpack(of_edge.0) == mv));
         let temperature =
             f64::from(search.params().policy_temperature * self.query.plan.root_temperature.unwrap_or(1.0));
         let tempered = |p: f64| p.powf(1.0 / temperature);
@@ -185,7 +185,7 @@ impl<'r> Reporter<'r> {
     /// All fields of an edge except those of its `pv`. If the move is certain to lose, `prior` is missing, because the
     /// search has set it to 0.
     fn edge_info(&self, search: &Search<'_>, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
-        let (mv, value) = edge.mv.zip(edge.value())?;
+        let (mv, value) = edge.mv().zip(edge.value())?;
         let n = edge.completed();
         let mut info = Object::new();
         info.insert("move".into(), json!(self.text(at.board, unpack(mv.0))));
@@ -194,7 +194,7 @@ impl<'r> Reporter<'r> {
         info.insert("weight".into(), json!(f64::from(n)));
         info.insert("playSelectionValue".into(), json!(f64::from(n)));
         if edge.bounds().upper != Bound::Loss {
-            info.insert("prior".into(), number(edge.p.into()));
+            info.insert("prior".into(), number(edge.p().into()));
         }
         let sign = at.mover;
         let draw_score = search.params().draw_score * sign as f32;
@@ -268,7 +268,8 @@ impl<'r> Reporter<'r> {
             board.play_unchecked(mv);
             if ply > 0 {
                 let child = edge.and_then(|edge| edge.child());
-                edge = child.and_then(|child| child.visited().find(|edge| edge.mv.map(|mv| unpack(mv.0)) == Some(mv)));
+                edge =
+                    child.and_then(|child| child.visited().find(|edge| edge.mv().map(|mv| unpack(mv.0)) == Some(mv)));
             }
             let own = edge.map_or(0, |edge| edge.completed());
             edge_visits.push(own);
@@ -319,7 +320,7 @@ impl<'r> Reporter<'r> {
         left: &mut usize,
         line: &mut String,
     ) {
-        let Some((child, mv)) = edge.child().zip(edge.mv).filter(|_| bounds.depth > 1) else { return };
+        let Some((child, mv)) = edge.child().zip(edge.mv()).filter(|_| bounds.depth > 1) else { return };
         let mut board = at.board.clone();
         board.play_unchecked(unpack(mv.0));
         let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };

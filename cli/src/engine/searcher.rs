@@ -258,7 +258,7 @@ impl Searcher {
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
         let of_this_position = self.tree.forget_that_of(&self.position);
-        let best = guarded(|| search.best_edge().and_then(|edge| edge.mv)).ok().flatten();
+        let best = guarded(|| search.best_edge().and_then(|edge| edge.mv())).ok().flatten();
         let best = best.map(|mv| unpack(mv.0)).filter(|mv| of_this_position && legal.contains(mv));
         Done { best: best.or(any.best), ..any }
     }

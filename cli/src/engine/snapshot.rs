@@ -85,7 +85,7 @@ impl Snapshot {
     }
 
     fn mv(&self, edge: &EdgeView<'_>) -> Option<cozy_chess::Move> {
-        edge.mv.map(|mv| unpack(mv.0)).or_else(|| self.legal.get(edge.index?).copied())
+        edge.mv().map(|mv| unpack(mv.0)).or_else(|| self.legal.get(edge.index()?).copied())
     }
 
     /// What the observer is to be told after a batch: something if the best move or a depth changed, or if it has been
@@ -125,7 +125,7 @@ impl Snapshot {
             nps: rate(counts.playouts),
             eps: rate(counts.evaluations),
             hashfull: search.repository().permille_full(),
-            tree_nodes: oncilla_core::repository::Repository::live_nodes(search.repository()) as u64,
+            tree_nodes: search.live_nodes() as u64,
             tree_bytes: search.repository().live_bytes() as u64,
             tbhits: counts.tablebase_hits,
             has_moves_left: self.has_moves_left,
@@ -195,7 +195,7 @@ impl Snapshot {
             .edges()
             .map(|edge| {
                 let q = edge.q(params.draw_score).unwrap_or(fpu);
-                let u = puct::u(edge.p, exploration, edge.n());
+                let u = puct::u(edge.p(), exploration, edge.n());
                 let length = edge.m().and_then(|m| moves_left.map(|utility| utility.of_child(q, m))).unwrap_or(0.0);
                 let mv = self.mv(&edge);
                 let value = edge.value().map(|value| self.shown(search, value));
@@ -204,7 +204,7 @@ impl Snapshot {
                     index: mv.map_or(0, |mv| policy::index(mv, self.board.side_to_move(), Transform::NONE).into()),
                     n: edge.completed(),
                     in_flight: edge.n() - edge.completed(),
-                    p: edge.p,
+                    p: edge.p(),
                     value,
                     q: value.map_or(fpu, |value| value.q(params.draw_score)),
                     u: Some(u),

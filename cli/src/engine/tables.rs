@@ -191,7 +191,7 @@ fn result_after(root: &Board, mv: Move) -> Option<MoveResult> {
 }
 
 fn is_beyond_tables(ends: Option<Ending>) -> bool {
-    matches!(ends, Some(Ending::Game | Ending::TwoFold))
+    ends.is_some_and(|ending| ending != Ending::Tablebase)
 }
 
 #[cfg(test)]

@@ -38,10 +38,10 @@ impl<'m> Search<'m> {
     pub(super) fn visited<'s>(&'s self, node: &NodeView<'s, Tree<'m>>, at: At) -> AllVisited<'s, 'm> {
         let (sign, most) = (self.sign(at), self.about.plan.factors.most());
         let known = |edge: EdgeView<'s, Tree<'m>>| {
-            let (next, note) = self.notes.next(at, edge.mv?)?;
+            let (next, note) = self.notes.next(at, edge.mv()?)?;
             let all = f64::from(edge.completed()) * f64::from(note.passed.weight);
             let q = (sign * f64::from(note.passed.utility) / most) as f32;
-            Some((Branch { n: all as f32, q, p: edge.p }, Visited { edge, next, weight: 0.0, all }))
+            Some((Branch { n: all as f32, q, p: edge.p() }, Visited { edge, next, weight: 0.0, all }))
         };
         let (branches, mut moves): (Vec<Branch>, Vec<_>) =
             node.visited().filter(|edge| edge.completed() > 0).filter_map(known).unzip();
@@ -66,7 +66,7 @@ impl<'m> Search<'m> {
         for &mv in line {
             let Some((node, at, is_whole)) = here else { break };
             way.push((node.key(), at, mv, is_whole));
-            let edge = node.visited().find(|edge| edge.mv == Some(mv));
+            let edge = node.visited().find(|edge| edge.mv() == Some(mv));
             here = edge.and_then(|edge| Some((edge.child()?, self.notes.next(at, mv)?.0, !lacks_visits(&edge))));
         }
         // The note of the position at the end of the line is up to date already.

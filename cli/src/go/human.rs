@@ -75,7 +75,7 @@ impl Search<'_> {
         let (at_root, _) = self.notes.root()?;
         let sign = self.sign(at_root);
         let arm = |edge: EdgeView<'_, Tree<'_>>| {
-            let mv = edge.mv.map(|mv| GoMove(mv.0)).or_else(|| moves.get(edge.index?).copied())?;
+            let mv = edge.mv().map(|mv| GoMove(mv.0)).or_else(|| moves.get(edge.index()?).copied())?;
             let policy = f64::from(human.policy[mv.index()].max(0.0));
             let prior = self.about.human_priors[mv.index()];
             let known = self.notes.next(at_root, Move(mv.0)).filter(|_| edge.completed() > 0);

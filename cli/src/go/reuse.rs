@@ -91,12 +91,12 @@ impl<'m> Search<'m> {
             return;
         }
         for edge in node.visited() {
-            let below = edge.mv.and_then(|mv| self.notes.next(at, mv)).zip(edge.child());
+            let below = edge.mv().and_then(|mv| self.notes.next(at, mv)).zip(edge.child());
             if let Some(((next, _), child)) = below {
                 self.list_nodes(&child, next, !lacks_visits(&edge), seen, nodes);
             }
         }
-        nodes.push((node.key(), at, node.visited().filter_map(|edge| edge.mv).collect(), is_whole));
+        nodes.push((node.key(), at, node.visited().filter_map(|edge| edge.mv()).collect(), is_whole));
     }
 }
 

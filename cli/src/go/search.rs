@@ -12,7 +12,7 @@ use super::{Evaluation, Game, ending};
 use crate::engine::{Memory, why_refused};
 use hashbrown::HashMap;
 use oncilla_core::Move;
-use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
+use oncilla_core::evaluate::{Answer, Value, Verdict};
 use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
@@ -580,8 +580,7 @@ impl<'m> Search<'m> {
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key);
         // If no move may be searched, the network's evaluation is final.
-        let verdict =
-            if moves.is_empty() { Verdict::Terminal(value, Ending::TwoFold) } else { Verdict::Position(value) };
+        let verdict = if moves.is_empty() { Verdict::scored(value) } else { Verdict::Position(value) };
         let mut logits = self.logits(evaluation, moves, event.plies());
         self.enter(event, &Answer { key, verdict }, &mut logits)
     }
@@ -633,7 +632,7 @@ impl<'m> Search<'m> {
             .weighing(weight)
         });
         let value = self.value_of(key);
-        self.enter(event, &Answer { key, verdict: Verdict::Terminal(value, Ending::TwoFold) }, &mut [])
+        self.enter(event, &Answer { key, verdict: Verdict::scored(value) }, &mut [])
     }
 
     /// Notes the position at the end of an event's line. `known` is not needed if the position has a note already.

@@ -48,6 +48,10 @@
 // is the length of the cycle in plies.
 #define ONCILLA_TWO_FOLD 3
 
+// `OncillaAnswer.verdict`: the game ends here with a score that makes it worth any number. It is final, but proves
+// nothing.
+#define ONCILLA_SCORED 4
+
 // Plies that an event has room for, unless ONCILLA_PLIES in the environment of the library's build said otherwise.
 #define ONCILLA_DEFAULT_PLIES 128
 
@@ -210,14 +214,14 @@ typedef struct OncillaAnswer {
     // each other for ever. A leaf whose key is on its own path is not joined; a cycle that two paths make together is
     // not seen.
     uint64_t key;
-    // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
+    // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE, ONCILLA_TWO_FOLD or ONCILLA_SCORED.
     uint32_t verdict;
     // The value to the side to move: a win's probability minus a loss's, in [-1, 1]. With ONCILLA_ENDED and
     // ONCILLA_TABLEBASE it has to be -1, 0 or 1, with ONCILLA_TWO_FOLD 0: anything else is ONCILLA_BAD_NUMBER. With
-    // ONCILLA_POSITION any number will do, for this field and for d and m: one that is out of its range counts as the
-    // nearest one in it, and one that is not a number as 0.
+    // ONCILLA_POSITION and ONCILLA_SCORED any number will do, for this field and for d and m: one that is out of its
+    // range counts as the nearest one in it, and one that is not a number as 0.
     float wl;
-    // The probability of a draw, in [0, 1]. With the other verdicts it follows from the result.
+    // The probability of a draw, in [0, 1]. With the other three verdicts it follows from the result.
     float d;
     // Plies until the end of the game, at least 0.
     float m;
@@ -638,12 +642,25 @@ OncillaStatus oncilla_event_name(struct OncillaEvent *event, uint16_t mv);
 // legal moves, in the order of the game's list, which must depend on the position alone. The array is overwritten,
 // even if the answer is refused: for another try, fill in the logits again. A game that has ended needs no logits. If
 // an answer is refused, the event is cancelled, except with ONCILLA_STALE and with errors that are found earlier (in
-// pointers, a verdict that is none of the four, a game that ended without a result).
+// pointers, a verdict that is none of the five, a game that ended without a result).
 OncillaStatus oncilla_settle(const struct OncillaSearch *search,
                              struct OncillaEvent *event,
                              const struct OncillaAnswer *answer,
                              float *policy,
                              size_t count);
+
+// Settles a leaf whose position a graph has already, so that the position need not be evaluated: `joined` gets 1, and
+// the event waits for oncilla_bring_back. `key` is the position's OncillaAnswer.key, and `count` the number of its
+// legal moves.
+//
+// `joined` gets 0 if the graph has no such node, or if the leaf can't be joined to it (the node is on the leaf's own
+// path, or the leaf is the root); in a tree always. Then the event waits for its answer as before. With
+// ONCILLA_UNNAMED the event is cancelled. Do not ask about a game that has ended: the graph does not join these.
+OncillaStatus oncilla_settle_transposition(const struct OncillaSearch *search,
+                                           struct OncillaEvent *event,
+                                           uint64_t key,
+                                           size_t count,
+                                           uint32_t *joined);
 
 // Brings events to the root that are settled, or that met a node whose value was known. If they share ancestors, each
 // ancestor is written once. The pointers in the array are reordered; events that wait for something else are left as

@@ -20,6 +20,9 @@ pub const ONCILLA_TABLEBASE: u32 = 2;
 /// `OncillaAnswer.verdict`: the second occurrence of a position that first occurred in the tree, taken for a draw; `m`
 /// is the length of the cycle in plies.
 pub const ONCILLA_TWO_FOLD: u32 = 3;
+/// `OncillaAnswer.verdict`: the game ends here with a score that makes it worth any number. It is final, but proves
+/// nothing.
+pub const ONCILLA_SCORED: u32 = 4;
 
 /// Plies that an event has room for, unless ONCILLA_PLIES in the environment of the library's build said otherwise.
 pub const ONCILLA_DEFAULT_PLIES: usize = 128;
@@ -197,14 +200,14 @@ pub struct OncillaAnswer {
     /// each other for ever. A leaf whose key is on its own path is not joined; a cycle that two paths make together is
     /// not seen.
     pub key: u64,
-    /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE or ONCILLA_TWO_FOLD.
+    /// ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE, ONCILLA_TWO_FOLD or ONCILLA_SCORED.
     pub verdict: u32,
     /// The value to the side to move: a win's probability minus a loss's, in [-1, 1]. With ONCILLA_ENDED and
     /// ONCILLA_TABLEBASE it has to be -1, 0 or 1, with ONCILLA_TWO_FOLD 0: anything else is ONCILLA_BAD_NUMBER. With
-    /// ONCILLA_POSITION any number will do, for this field and for d and m: one that is out of its range counts as the
-    /// nearest one in it, and one that is not a number as 0.
+    /// ONCILLA_POSITION and ONCILLA_SCORED any number will do, for this field and for d and m: one that is out of its
+    /// range counts as the nearest one in it, and one that is not a number as 0.
     pub wl: f32,
-    /// The probability of a draw, in [0, 1]. With the other verdicts it follows from the result.
+    /// The probability of a draw, in [0, 1]. With the other three verdicts it follows from the result.
     pub d: f32,
     /// Plies until the end of the game, at least 0.
     pub m: f32,
@@ -214,9 +217,7 @@ impl OncillaAnswer {
     fn checked(&self) -> Result<Answer, OncillaStatus> {
         let value = Value { wl: self.wl, d: self.d, m: self.m };
         let ended = |ending| match (self.wl, ending) {
-            (-1.0 | 0.0 | 1.0, Ending::Game | Ending::Tablebase) => Ok(Verdict::Terminal(value, ending)),
-            // It proves nothing, so the search takes its value as it is.
-            (0.0, Ending::TwoFold) => Ok(Verdict::Terminal(Value { d: 1.0, ..value }, ending)),
+            (-1.0 | 1.0, Ending::Game | Ending::Tablebase) | (0.0, _) => Ok(Verdict::Terminal(value, ending)),
             _ => Err(OncillaStatus::OncillaBadNumber),
         };
         let verdict = match self.verdict {
@@ -224,6 +225,7 @@ impl OncillaAnswer {
             ONCILLA_ENDED => ended(Ending::Game)?,
             ONCILLA_TABLEBASE => ended(Ending::Tablebase)?,
             ONCILLA_TWO_FOLD => ended(Ending::TwoFold)?,
+            ONCILLA_SCORED => Verdict::scored(value),
             _ => return Err(OncillaStatus::OncillaBadChoice),
         };
         Ok(Answer { key: self.key, verdict })
@@ -369,7 +371,7 @@ unsafe fn answer_with(
 /// legal moves, in the order of the game's list, which must depend on the position alone. The array is overwritten,
 /// even if the answer is refused: for another try, fill in the logits again. A game that has ended needs no logits. If
 /// an answer is refused, the event is cancelled, except with ONCILLA_STALE and with errors that are found earlier (in
-/// pointers, a verdict that is none of the four, a game that ended without a result).
+/// pointers, a verdict that is none of the five, a game that ended without a result).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_settle(
     search: *const OncillaSearch,
@@ -380,6 +382,30 @@ pub unsafe extern "C" fn oncilla_settle(
 ) -> OncillaStatus {
     // SAFETY: the contract of the crate.
     attempt(|| unsafe { answer_with(Search::settle, search, event, answer, policy, count) })
+}
+
+/// Settles a leaf whose position a graph has already, so that the position need not be evaluated: `joined` gets 1, and
+/// the event waits for oncilla_bring_back. `key` is the position's OncillaAnswer.key, and `count` the number of its
+/// legal moves.
+///
+/// `joined` gets 0 if the graph has no such node, or if the leaf can't be joined to it (the node is on the leaf's own
+/// path, or the leaf is the root); in a tree always. Then the event waits for its answer as before. With
+/// ONCILLA_UNNAMED the event is cancelled. Do not ask about a game that has ended: the graph does not join these.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oncilla_settle_transposition(
+    search: *const OncillaSearch,
+    event: *mut OncillaEvent,
+    key: u64,
+    count: usize,
+    joined: *mut u32,
+) -> OncillaStatus {
+    attempt(|| {
+        // SAFETY: the contract of the crate.
+        let (search, event, to) = unsafe { (shared(search)?, alone(event)?, output(joined)?) };
+        event.must_be_of(search)?;
+        to.set(search.search.settle_transposition(&mut event.event, key, count)?.into());
+        Ok(())
+    })
 }
 
 /// Brings events to the root that are settled, or that met a node whose value was known. If they share ancestors, each

@@ -35,10 +35,10 @@ mod status;
 mod time;
 
 pub use event::{
-    ONCILLA_DEFAULT_PLIES, ONCILLA_ENDED, ONCILLA_EVENT_OVERHEAD, ONCILLA_PLY_BYTES, ONCILLA_POSITION,
+    ONCILLA_DEFAULT_PLIES, ONCILLA_ENDED, ONCILLA_EVENT_OVERHEAD, ONCILLA_PLY_BYTES, ONCILLA_POSITION, ONCILLA_SCORED,
     ONCILLA_TABLEBASE, ONCILLA_TWO_FOLD, OncillaAnswer, OncillaEvent, OncillaMet, oncilla_answer, oncilla_bring_back,
     oncilla_cancel, oncilla_event_met, oncilla_event_moves, oncilla_event_name, oncilla_event_new, oncilla_event_size,
-    oncilla_event_unnamed, oncilla_gather, oncilla_max_plies, oncilla_settle,
+    oncilla_event_unnamed, oncilla_gather, oncilla_max_plies, oncilla_settle, oncilla_settle_transposition,
 };
 pub use handle::{ONCILLA_ALIGN, Output};
 pub use panic::{OncillaPanicCallback, oncilla_on_panic};

@@ -6,7 +6,7 @@ use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Evaluator, Moves, Verdict};
 use oncilla_core::formula::contempt::{Contempt, RescaleParams};
 use oncilla_core::heapless::{Vec, VecView};
-use oncilla_core::search::{EdgeView, Event, Search};
+use oncilla_core::search::{EdgeView, Event, MostMoves, MostPlies, Search};
 use oncilla_core::stats::{Counts, Span, Stage, Stats, WINDOWS};
 use oncilla_core::stop::{Limits, Progress, Reason, Root, RootEdge};
 use oncilla_core::time::{Clock, Manager};
@@ -36,13 +36,7 @@ impl Evaluator for Host {
 /// All of a search on one stack.
 #[unsafe(no_mangle)]
 pub fn rust_search_run(search: &mut TheSearch, host: &mut Host, playouts: u64) -> bool {
-    search.run::<_, 256, 128>(host, playouts).is_ok()
-}
-
-/// Settles a leaf whose position the graph has.
-#[unsafe(no_mangle)]
-pub fn rust_settle_transposition(search: &TheSearch, event: &mut Event<128>, key: u64, edges: usize) -> bool {
-    search.settle_transposition(event, key, edges).unwrap_or_default()
+    search.run(host, MostMoves::<256>, MostPlies::<128>, playouts).is_ok()
 }
 
 /// Uses memory of a fixed capacity.

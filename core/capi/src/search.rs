@@ -293,7 +293,7 @@ pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply:
         // SAFETY: the contract of the crate.
         let (search, to) = unsafe { (shared(search)?, output(mv)?) };
         let edge = search.search.edge_to_play(ply);
-        let mv = edge.and_then(|edge| edge.mv).or_else(|| search.search.best_move());
+        let mv = edge.and_then(|edge| edge.mv()).or_else(|| search.search.best_move());
         to.set(mv.ok_or(OncillaStatus::OncillaNoMove)?.0);
         Ok(())
     })
@@ -372,11 +372,11 @@ impl OncillaRootEdge {
         let part = value.unwrap_or(oncilla_core::evaluate::Value::EVEN);
         let bounds = edge.bounds();
         Self {
-            mv: edge.mv.map_or(-1, |mv| mv.0.into()),
-            index: edge.index.map_or(-1, |index| index as i32),
+            mv: edge.mv().map_or(-1, |mv| mv.0.into()),
+            index: edge.index().map_or(-1, |index| index as i32),
             visits: edge.completed(),
             in_flight: edge.n() - edge.completed(),
-            prior: edge.p,
+            prior: edge.p(),
             has_value: value.is_some().into(),
             wl: part.wl,
             d: part.d,
@@ -471,7 +471,6 @@ pub unsafe extern "C" fn oncilla_stats(search: *const OncillaSearch, stats: *mut
 }
 
 fn stats_of(search: &Search<Tree<'static>>) -> Option<OncillaStats> {
-    use oncilla_core::repository::Repository;
     let (root, tree) = (search.root()?, search.repository());
     let (value, bounds) = (root.value(), search.proven());
     Some(OncillaStats {

@@ -120,6 +120,62 @@ static void search_until(Fixture *fixture, Board board, uint32_t visits) {
     }
 }
 
+/* A host that asks a graph before it evaluates gets the same tree as one that answers every leaf. In a tree nothing is
+ * joined. */
+static void transpositions(void) {
+    Board start = {0, 0};
+    for (uint32_t graph = 0; graph < 2; graph++) {
+        OncillaCapacity capacity = {NODES, WORDS, graph};
+        Fixture asking = make(capacity, NULL), answering = make(capacity, NULL);
+        int met_again = 0;
+        for (int playout = 0; playout < 600; playout++) {
+            Fixture *both[2] = {&asking, &answering};
+            for (int i = 0; i < 2; i++) {
+                OncillaSearch *search = both[i]->search;
+                OncillaEvent *event = both[i]->events[0];
+                OncillaMet met;
+                uint32_t joined = 0;
+                float policy[COLUMNS];
+                size_t count;
+                OK(oncilla_gather(search, &event, 1));
+                OK(oncilla_event_met(event, &met));
+                if (met == ONCILLA_LEAF) {
+                    OncillaAnswer answer = answer_of(leaf_of(event, start), policy, &count);
+                    if (i == 0 && answer.verdict == ONCILLA_POSITION) {
+                        OK(oncilla_settle_transposition(search, event, answer.key, count, &joined));
+                    }
+                    met_again += joined != 0;
+                    if (!joined) OK(oncilla_settle(search, event, &answer, policy, count));
+                }
+                OK(oncilla_bring_back(search, &event, 1));
+            }
+        }
+        CHECK(graph ? met_again > 10 : met_again == 0);
+        OncillaStats one, other;
+        OK(oncilla_stats(asking.search, &one));
+        OK(oncilla_stats(answering.search, &other));
+        CHECK(one.visits == 600 && memcmp(&one, &other, sizeof one) == 0);
+
+        /* The event waits for an answer, or for its name, or for nothing. */
+        OncillaEvent *event = asking.events[0];
+        uint32_t joined = 7;
+        EXPECT(ONCILLA_STALE, oncilla_settle_transposition(asking.search, event, 1, 1, &joined));
+        OK(oncilla_clear(asking.search));
+        OK(oncilla_gather(asking.search, &event, 1));
+        EXPECT(ONCILLA_NULL_POINTER, oncilla_settle_transposition(asking.search, event, 1, 1, NULL));
+        EXPECT(ONCILLA_OTHER_SEARCH, oncilla_settle_transposition(answering.search, event, 1, 1, &joined));
+        CHECK(joined == 7);
+        OK(oncilla_settle_transposition(asking.search, event, 1, 1, &joined));
+        CHECK(joined == 0);
+        OK(oncilla_answer(asking.search, event, &(OncillaAnswer){0}, (float[2]){0}, 2));
+        OK(oncilla_gather(asking.search, &event, 1));
+        EXPECT(ONCILLA_UNNAMED, oncilla_settle_transposition(asking.search, event, 1, 1, &joined));
+        EXPECT(ONCILLA_STALE, oncilla_settle_transposition(asking.search, event, 1, 1, &joined));
+        unmake(&asking);
+        unmake(&answering);
+    }
+}
+
 static void texts(void) {
     CHECK(strcmp(oncilla_status_text(ONCILLA_OK), "it did what it should") == 0);
     const char *unknown = oncilla_status_text(-1);
@@ -276,7 +332,7 @@ static void events(void) {
     EXPECT(ONCILLA_NULL_POINTER, oncilla_event_met(event, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_event_unnamed(event, NULL));
     EXPECT(ONCILLA_NULL_POINTER, oncilla_event_name(NULL, 1));
-    answer.verdict = 4;
+    answer.verdict = ONCILLA_SCORED + 1;
     EXPECT(ONCILLA_BAD_CHOICE, oncilla_settle(it.search, event, &answer, policy, 7));
     /* What has ended has a result: nothing in between, and no number is none. The event goes on waiting. */
     const float no_results[] = {0.001f, -0.999f, 2, (float)strtod("nan", NULL)};
@@ -355,6 +411,17 @@ static void events(void) {
     OK(oncilla_answer(other.search, event, &repeated, NULL, 0));
     OK(oncilla_root_edges(other.search, &edge, 1, NULL));
     CHECK(edge.visits == 1 && edge.wl == 0 && edge.d == 1);
+
+    /* A score is worth what its answer says, to the other side the opposite, and proves nothing. */
+    OncillaRootEdge edges[2];
+    OncillaAnswer scored = {.verdict = ONCILLA_SCORED, .wl = 0.25f, .d = 0.5f, .m = 9};
+    OK(oncilla_gather(other.search, &event, 1));
+    OK(oncilla_event_name(event, 1));
+    OK(oncilla_answer(other.search, event, &scored, NULL, 0));
+    OK(oncilla_root_edges(other.search, edges, 2, NULL));
+    CHECK(edges[1].visits == 1 && edges[1].wl > -0.2501f && edges[1].wl < -0.2499f);
+    CHECK(edges[1].d > 0.4999f && edges[1].d < 0.5001f && edges[1].m == 9);
+    CHECK(edges[1].lower == -1 && edges[1].upper == 1);
 
     unmake(&it);
     unmake(&other);
@@ -653,6 +720,7 @@ int main(void) {
     memory_of_a_search();
     handles();
     events();
+    transpositions();
     parameters();
     untried();
     searches();

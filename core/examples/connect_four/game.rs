@@ -4,7 +4,7 @@
 
 use core::fmt;
 use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
-use oncilla_core::search::{Params, Search};
+use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 use oncilla_core::tree::Tree;
 use oncilla_core::{Move, heapless::VecView};
 
@@ -113,7 +113,12 @@ impl<'m> Player<'m> {
     pub fn best_move(&mut self, playouts: u64) -> Option<Move> {
         self.search.start_move();
         self.search
-            .run::<_, { COLUMNS as usize }, { (COLUMNS * ROWS) as usize }>(&mut self.board, playouts)
+            .run(
+                &mut self.board,
+                MostMoves::<{ COLUMNS as usize }>,
+                MostPlies::<{ (COLUMNS * ROWS) as usize }>,
+                playouts,
+            )
             .expect("every leaf is answered, and the tree folds what it has no room for");
         let nth = |place| self.board.moves().nth(place).expect("a place in this very list");
         self.search.move_to_play((self.board.own | self.board.other).count_ones(), nth)

@@ -95,7 +95,7 @@ impl<'m> Player<'m> {
         let search = self.search.get_mut().unwrap_or_else(PoisonError::into_inner);
         let best = search.edge_to_play(ply)?;
         let nth = |index| self.board.moves().nth(index).expect("a place in this very list");
-        let mv = best.mv.unwrap_or_else(|| nth(best.index.unwrap_or_default()));
+        let mv = best.mv_or(nth);
         let mut line = heapless::Vec::<Move, 8>::new();
         search.pv(&best, line.as_mut_view());
         let wl = best.value().map_or(0.0, |value| value.wl);

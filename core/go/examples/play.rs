@@ -6,9 +6,9 @@
 use std::convert::Infallible;
 use std::sync::Mutex;
 
-use oncilla_core::evaluate::{Answer, Ending, Evaluator, Moves, Value, Verdict};
+use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
-use oncilla_core::search::{Params, Search};
+use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 use oncilla_core::tree::TreeMemory;
 use oncilla_go::{Color, Game, Move, Outcome, Rules, Size};
 
@@ -50,7 +50,7 @@ impl Evaluator for Player {
         let own = if game.side_to_move() == Color::White { 1.0 } else { -1.0 };
         let verdict = match game.outcome() {
             Some(Outcome::WhiteLead(0.0) | Outcome::NoResult | Outcome::ToBeAgreed) => Verdict::drawn(),
-            Some(Outcome::WhiteLead(lead)) if own * lead > 0.0 => Verdict::Terminal(Value::WIN, Ending::Game),
+            Some(Outcome::WhiteLead(lead)) if own * lead > 0.0 => Verdict::won(),
             Some(Outcome::WhiteLead(_)) => Verdict::lost(),
             None => Verdict::Position(Value { wl: (own * nearest(&game) / SURE).tanh(), ..Value::EVEN }),
         };
@@ -82,7 +82,7 @@ pub fn best_move(game: &Record, playouts: u64) -> Move {
     let mut memory = MEMORY.lock().expect("no search panics");
     let mut search = Search::new(memory.lend(), Params::default());
     let mut player = Player(game.clone());
-    search.run::<_, 26, DEPTH>(&mut player, playouts).expect("every leaf gets its answer");
+    search.run(&mut player, MostMoves::<26>, MostPlies::<DEPTH>, playouts).expect("every leaf gets its answer");
     let nth = |place| oncilla_core::Move(game.legal_moves().nth(place).expect("a place among these").0);
     search.move_to_play(0, nth).map_or(game.size().pass(), |mv| Move(mv.0))
 }

@@ -16,7 +16,7 @@ use core::fmt;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refused {
     /// Nothing changed: the tree was cleared or re-rooted since the event was gathered, or the event has no leaf of its
-    /// own, or its leaf needs the other method of the two, [`Search::answer`] and [`Search::backprop`].
+    /// own, or its leaf needs no answer ([`Known`](super::Gathered::Known)).
     Stale,
     /// The event's last move has not been named, see [`Event::name`].
     Unnamed,
@@ -96,11 +96,8 @@ impl<R: Repository> Search<R> {
         Ok(())
     }
 
-    /// Counts one more visit of a [`Known`](super::Gathered::Known) node.
-    ///
-    /// # Errors
-    /// [`Refused::Stale`] only.
-    pub fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
+    /// Counts one more visit of a [`Known`](super::Gathered::Known) node. Any other event is [`Refused::Stale`].
+    pub(super) fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
         if event.epoch != self.epoch || !matches!(event.stage, Stage::Known { .. }) {
             return Err(Refused::Stale);
         }
@@ -299,7 +296,7 @@ impl<R: Repository> Search<R> {
                 let n = node.n() + 1;
                 node.set_ending(Some(ending));
                 node.settle(n, value);
-                if ending != Ending::TwoFold {
+                if is_proof(ending) {
                     let bound = bound_of(value);
                     node.set_bounds(Bounds { lower: bound, upper: bound });
                 }
@@ -634,7 +631,15 @@ impl Children {
 }
 
 fn answered(verdict: Verdict, value: Option<Value>) -> Stage {
-    Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, Ending::Game | Ending::Tablebase)) }
+    Stage::Answered { value, proven: matches!(verdict, Verdict::Terminal(_, ending) if is_proof(ending)) }
+}
+
+/// Whether what ended like this has a certain result.
+fn is_proof(ending: Ending) -> bool {
+    match ending {
+        Ending::Game | Ending::Tablebase => true,
+        Ending::TwoFold | Ending::Scored => false,
+    }
 }
 
 /// The values of those leaves below an edge that there was no room for.
@@ -650,17 +655,20 @@ fn unkept<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(events: &[E], plies: u
 
 /// True if the node will not be a leaf that is answered again, as a repetition may be, or a node that was folded.
 fn is_settled(node: &impl Node) -> bool {
-    node.is_expanded() || matches!(node.ending(), Some(Ending::Game | Ending::Tablebase))
+    node.is_expanded() || node.ending().is_some_and(|ending| ending != Ending::TwoFold)
 }
 
 /// A result in the form in which it is passed on: its value is exactly what it proves, because a proven win with
-/// another value would be neither.
+/// another value would be neither; and a repetition is worth a draw. A score stays as it is.
 fn decided(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Terminal(value, ending @ (Ending::Game | Ending::Tablebase)) => {
             Verdict::Terminal(Value { m: value.m, ..bound_of(value).value() }, ending)
         }
-        verdict => verdict,
+        Verdict::Terminal(value, Ending::TwoFold) => {
+            Verdict::Terminal(Value { m: value.m, ..Value::DRAW }, Ending::TwoFold)
+        }
+        Verdict::Terminal(_, Ending::Scored) | Verdict::Position(_) => verdict,
     }
 }
 

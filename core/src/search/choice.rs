@@ -60,7 +60,7 @@ impl Rule {
     fn visits<R: Repository>(&self, edge: &EdgeView<'_, R>) -> u32 {
         let n = edge.completed();
         match (self.due, edge.q(self.draw_score)) {
-            (Some((level, exploration)), Some(q)) => puct::Arm { n, q, p: edge.p }.raised(level, exploration),
+            (Some((level, exploration)), Some(q)) => puct::Arm { n, q, p: edge.p() }.raised(level, exploration),
             _ => n,
         }
     }
@@ -78,13 +78,14 @@ fn better<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) 
 }
 
 fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) -> Ordering {
-    let drawn = |e: &EdgeView<'_, R>| e.ending().filter(|_| e.completed() > 0);
+    // A score is no draw: its value counts, like that of a game that goes on.
+    let drawn = |e: &EdgeView<'_, R>| e.ending().filter(|by| *by != Ending::Scored && e.completed() > 0);
     if let (Some(a_by), Some(b_by)) = (drawn(a), drawn(b)) {
         let by_rule = |by| by != Ending::Tablebase;
         return by_rule(a_by).cmp(&by_rule(b_by)).then_with(|| shorter(a, b));
     }
     let q = |e: &EdgeView<'_, R>| e.q(rule.draw_score).unwrap_or(f32::NEG_INFINITY);
-    rule.visits(a).cmp(&rule.visits(b)).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p.total_cmp(&b.p))
+    rule.visits(a).cmp(&rule.visits(b)).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p().total_cmp(&b.p()))
 }
 
 /// The best edge; of equal ones the first.
@@ -128,8 +129,7 @@ impl<R: Repository> Search<R> {
     /// A move is named when it is first visited. If the one to play has no name, because all visited moves lose,
     /// `legal` is called with its index (from 0) among the root's legal moves, and returns the move.
     pub fn move_to_play(&self, ply: u32, legal: impl FnOnce(usize) -> Move) -> Option<Move> {
-        let edge = self.edge_to_play(ply)?;
-        edge.mv.or_else(|| edge.index.map(legal))
+        Some(self.edge_to_play(ply)?.mv_or(legal))
     }
 
     /// The best move of those that were visited, by proven results and visits: only those have a name. `None` before a
@@ -138,8 +138,8 @@ impl<R: Repository> Search<R> {
     /// After few playouts it may be a move that is proven to lose while others were not tried yet, and neither
     /// temperature nor lower bounds are taken into account: to play a game, call [`Search::move_to_play`].
     pub fn best_move(&self) -> Option<Move> {
-        let best_named = || best_of(self.root_edges()?.filter(|edge| edge.mv.is_some()), &self.root_rule());
-        self.best_edge()?.mv.or_else(|| best_named()?.mv)
+        let best_named = || best_of(self.root_edges()?.filter(|edge| edge.mv().is_some()), &self.root_rule());
+        self.best_edge()?.mv().or_else(|| best_named()?.mv())
     }
 
     /// The best edge by proven results and visits. `None` before the first playout, and if the game has ended. An
@@ -159,7 +159,7 @@ impl<R: Repository> Search<R> {
             let fpu = self.root_fpu();
             let candidate = |e: &EdgeView<'_, R>| {
                 let q = e.q(params.draw_score).unwrap_or(fpu);
-                Candidate { n: e.completed(), q, p: e.p }
+                Candidate { n: e.completed(), q, p: e.p() }
             };
             let moves = self.root_edges()?.map(|edge| (edge, candidate(&edge)));
             return params.temperature.choose(temperature, moves, uniform);
@@ -201,8 +201,9 @@ impl<R: Repository> Search<R> {
             push_ranked(ranked, edge, |a, b| better(b, a, &rule));
         }
         // By its lower bound, another move than the most visited one may be the one to play.
-        if let Some(chosen) = ranked.first().map(|best| self.final_choice(*best)).filter(|chosen| chosen.mv.is_some()) {
-            move_to_front(ranked, chosen, |edge| edge.mv == chosen.mv);
+        if let Some(chosen) = ranked.first().map(|best| self.final_choice(*best)).filter(|chosen| chosen.mv().is_some())
+        {
+            move_to_front(ranked, chosen, |edge| edge.mv() == chosen.mv());
         }
     }
 
@@ -220,14 +221,14 @@ impl<R: Repository> Search<R> {
         line.clear();
         let mut edge = *first;
         let mut draw_score = self.params().draw_score;
-        while let Some(mv) = edge.mv
+        while let Some(mv) = edge.mv()
             && line.push(mv).is_ok()
         {
             draw_score = -draw_score;
             let child = edge.child().filter(|child| child.n() > 0)?;
             edge = best_of(child.edges(), &Rule::plain(draw_score))?;
         }
-        edge.index
+        edge.index()
     }
 
     /// The rule by visits, counted as if playouts that only restored had been visits.
@@ -243,7 +244,7 @@ impl<R: Repository> Search<R> {
     fn due(&self, restored: u32) -> Option<(f32, f32)> {
         let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));
         let exploration = puct::exploration(params.root_cpuct(), n);
-        let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(params.draw_score)?, p: e.p });
+        let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(params.draw_score)?, p: e.p() });
         let arms = self.root_edges()?.filter_map(arm);
         // An edge below the level changes nothing: those with the largest Q + U say where it is.
         let score = |arm: &puct::Arm| arm.q + puct::u(arm.p, exploration, arm.n);

@@ -1,7 +1,7 @@
 //! Gathering: a playout goes from the root to a leaf. At each node, what that node itself stores decides where it goes.
 
 use super::event::{Event, Stage, Step};
-use super::params::{CatchUp, Explored};
+use super::params::CatchUp;
 use super::select::Choice;
 use super::{MAX_VISITS, Search};
 use crate::evaluate::{Ending, Move, Value};
@@ -15,7 +15,7 @@ use core::borrow::BorrowMut;
 pub enum Gathered {
     /// A node that has not been evaluated: call [`Search::answer`].
     Leaf,
-    /// A node whose value is known already: call [`Search::backprop`], for there is nothing to answer.
+    /// A node whose value is known already: call [`Search::bring_back`], for there is nothing to answer.
     Known,
     /// A node that another playout is evaluating: call [`Search::cancel`] for this one once the other's answer is in.
     /// Until then its visits in flight lead further playouts elsewhere; without them every playout would collide at the
@@ -97,8 +97,7 @@ impl<R: Repository> Search<R> {
         };
         event.leaf = Some(node);
         if let Some(ending) = here.ending() {
-            let counts_plies = ending == Ending::TwoFold && self.params.explored == Explored::Visits;
-            let reopened = counts_plies && (event.plies() as f32) < here.mean().m;
+            let reopened = ending == Ending::TwoFold && (event.plies() as f32) < here.mean().m;
             if event.path.is_empty() {
                 return Some(refuse(event, Gathered::NoMoves));
             }

@@ -1,7 +1,7 @@
 //! PUCT over a node repository: gather and backprop, one file for each idea.
 //!
 //! A playout is three steps. [`Search::gather`] walks from the root to a leaf; the host finds out what the leaf is
-//! worth; [`Search::answer`] (or [`Search::backprop`], if the value was known already) brings that to the root. Many
+//! worth; [`Search::answer`] (or [`Search::bring_back`], if the value was known already) brings that to the root. Many
 //! events can be gathered before the first answer comes back, and [`Search::bring_back`] takes many at once. These take
 //! the search by `&`: any number of threads may call them at the same time. What changes the tree as a whole
 //! ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that no other thread is in it;
@@ -28,10 +28,10 @@ pub(crate) use event::Step;
 pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
 pub use params::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
-pub use view::{EdgeView, NodeView};
+pub use view::{Contents, EdgeView, NodeView};
 
 use crate::evaluate::{Evaluator, Move};
-use crate::repository::{Bounds, Key, Naming, Node, Repository};
+use crate::repository::{Bounds, Key, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
 use core::fmt;
@@ -46,6 +46,25 @@ pub const MAX_VISITS: u32 = 4_000_000_000;
 
 /// Stands for no limit to the playouts that are expected.
 const UNLIMITED: u32 = u32::MAX;
+
+/// For [`Search::run`]: no position has more than `N` legal moves. (It is a type, so that it can't be confused with
+/// [`MostPlies`].)
+///
+/// ```compile_fail,E0308
+/// # use oncilla_core::Evaluator;
+/// use oncilla_core::search::{MostMoves, MostPlies, Search};
+/// use oncilla_core::tree::Tree;
+///
+/// fn swapped<E: Evaluator>(search: &mut Search<Tree<'_>>, evaluator: &mut E) {
+///     let _ = search.run(evaluator, MostPlies::<32>, MostMoves::<9>, 100);
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct MostMoves<const N: usize>;
+
+/// For [`Search::run`]: no path from the root is longer than `N` plies (at least one).
+#[derive(Clone, Copy, Debug)]
+pub struct MostPlies<const N: usize>;
 
 /// A search: a repository of nodes, its root, and the rules by which playouts walk it.
 pub struct Search<R> {
@@ -241,17 +260,16 @@ impl<R: Repository> Search<R> {
         self.repository.live_nodes()
     }
 
-    /// The repository, to be inspected: how full it is, whether it has a position.
-    ///
-    /// The methods of its trait that change it by `&` are for the search only: to take a node away
-    /// ([`Repository::discard`]), make or join one, or write to a locked one breaks the tree, and a playout may never
-    /// end. A thread that keeps a node locked keeps all others waiting.
-    pub fn repository(&self) -> &R {
-        &self.repository
+    /// The repository, to be inspected: how full it is, whether it has a position. It can't be changed that way, because
+    /// its trait's methods that take it by `&` are for the search only: a node that another hand made or took away
+    /// would break the tree.
+    pub fn repository(&self) -> Contents<'_, R> {
+        Contents::new(&self.repository)
     }
 
-    /// Counts of what [`Search::run`] did since [`Search::start_move`].
-    pub fn counts(&self) -> Counts {
+    /// Counts of what [`Search::run`] did since [`Search::start_move`]. It does not see the playouts that a host
+    /// gathers as events: of these the host keeps [`Counts`] of its own.
+    pub fn run_counts(&self) -> Counts {
         self.counts
     }
 
@@ -288,19 +306,15 @@ impl<R: Repository> Search<R> {
 
     /// Whether a root edge may be searched, see [`Search::set_root_moves`].
     pub fn may_play(&self, edge: &EdgeView<'_, R>) -> bool {
-        let naming = match (edge.mv, edge.index) {
-            (Some(mv), _) => Naming::Named(mv),
-            (None, index) => Naming::Index(index.unwrap_or(usize::MAX) as u16),
-        };
-        self.root_moves.contain(naming)
+        self.root_moves.contain(edge.naming())
     }
 
     /// Does `playouts` playouts, one after the other, on one stack, and returns how many it did. It does fewer, or
     /// none, if the game has ended at the root, if no move may be searched there ([`Search::set_root_moves`]), or if
     /// the root has as many visits as can be counted. No event may be in flight: a playout that meets one is
-    /// [`RunError::InFlight`]. `EDGES` is the largest number of legal moves of a position, all of which the evaluator
-    /// must have room to push; `PLIES` is the length of the longest path. When the memory is full, subtrees are folded
-    /// and the search goes on; playouts that restore them count too.
+    /// [`RunError::InFlight`]. [`MostMoves`] is the largest number of legal moves of a position: the evaluator has room
+    /// to push as many. [`MostPlies`] is the length of the longest path: a playout that gets so deep ends there. When
+    /// the memory is full, subtrees are folded and the search goes on; playouts that restore them count too.
     ///
     /// A root whose result is proven is still searched. For a limit in time, call this for small portions of playouts,
     /// and ask [`stop::Limits`](crate::stop::Limits) in between.
@@ -310,6 +324,8 @@ impl<R: Repository> Search<R> {
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,
+        _: MostMoves<EDGES>,
+        _: MostPlies<PLIES>,
         playouts: u64,
     ) -> Result<u64, RunError<E::Error>> {
         let mut event = Event::<PLIES>::new();

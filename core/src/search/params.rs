@@ -129,8 +129,8 @@ pub enum Explored {
     Visits,
     /// The total weight of the visits (KataGo's `useUncertainty`). Each visit of a move weighs
     /// [`Value::m`](crate::evaluate::Value::m) / [`Value::WEIGHT_ONE`](crate::evaluate::Value::WEIGHT_ONE). So `m` is
-    /// not a number of plies then: there is no moves-left utility, and an
-    /// [`Ending::TwoFold`](crate::evaluate::Ending::TwoFold) stays one.
+    /// not a number of plies then: there is no moves-left utility, and a host does not answer with
+    /// [`Ending::TwoFold`](crate::evaluate::Ending::TwoFold), whose `m` is always one.
     Weights,
 }
 

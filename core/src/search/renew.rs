@@ -94,8 +94,9 @@ impl<R: Repository> Search<R> {
     }
 
     /// Makes the edge of a move that was visited worth `value` from now on, given from the child's side to move. When
-    /// visits come back along it, it gets what its child [passes on](Self::passed_on) again. A host that computes
-    /// values by another rule calls this after each visit, from the leaf up to the root.
+    /// visits come back along it, it gets its child's mean again, weighed by
+    /// [`Params::weighing`](super::Params::weighing). A host that computes values by another rule calls this after each
+    /// visit, from the leaf up to the root.
     ///
     /// An edge whose child was folded, and has fewer visits than the edge, keeps its value.
     pub fn revalue_edge(&mut self, node: Key, mv: Move, value: Value) {

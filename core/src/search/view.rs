@@ -2,12 +2,18 @@
 
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
+use crate::tree::Tree;
 use core::fmt;
 
 /// A node, as a view.
 pub struct NodeView<'a, R> {
     repository: &'a R,
     key: Key,
+}
+
+/// What a search's repository contains, without the means to change it.
+pub struct Contents<'a, R> {
+    repository: &'a R,
 }
 
 /// An edge as it was at the time of the look. What is behind it is read only when it is asked for, and is as it is
@@ -17,13 +23,8 @@ pub struct EdgeView<'a, R> {
     /// The node that the edge leads from, and the place of its record there.
     from: (Key, usize),
     child: Option<Key>,
-    /// The edge's move, if it was visited.
-    pub mv: Option<Move>,
-    /// The index among the legal moves, as long as the move is not known.
-    pub index: Option<usize>,
-    /// The prior, in `[0, 1]`. Once the move is proven to lose, it is nearly 0, so that no visits are drawn to it (as
-    /// in Lc0).
-    pub p: f32,
+    naming: Naming,
+    p: f32,
     visit: Option<Visit>,
 }
 
@@ -34,6 +35,20 @@ impl<R> Clone for NodeView<'_, R> {
 }
 
 impl<R> Copy for NodeView<'_, R> {}
+
+impl<R> Clone for Contents<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Contents<'_, R> {}
+
+impl<R: Repository> fmt::Debug for Contents<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contents").field("live_nodes", &self.live_nodes()).finish_non_exhaustive()
+    }
+}
 
 impl<R> Clone for EdgeView<'_, R> {
     fn clone(&self) -> Self {
@@ -54,8 +69,64 @@ impl<R: Repository> fmt::Debug for NodeView<'_, R> {
 impl<R> fmt::Debug for EdgeView<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut view = f.debug_struct("EdgeView");
-        view.field("mv", &self.mv).field("index", &self.index).field("p", &self.p);
+        view.field("naming", &self.naming).field("p", &self.p);
         view.field("child", &self.child).field("visit", &self.visit).finish_non_exhaustive()
+    }
+}
+
+impl<'a, R: Repository> Contents<'a, R> {
+    pub(super) fn new(repository: &'a R) -> Self {
+        Self { repository }
+    }
+
+    /// How many nodes are in use.
+    pub fn live_nodes(&self) -> usize {
+        self.repository.live_nodes()
+    }
+
+    /// True if a position that is reached on several paths has one node.
+    pub fn is_graph(&self) -> bool {
+        self.repository.is_graph()
+    }
+
+    /// In a graph: whether a node has the position already. `position` is the position's
+    /// [key](crate::evaluate::Answer::key), and `edges` the number of its legal moves.
+    pub fn has(&self, position: u64, edges: usize) -> bool {
+        self.repository.has(position, edges)
+    }
+
+    /// The nodes in use, in any order. One that is made meanwhile may be missing.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeView<'a, R>> + use<'a, R> {
+        let repository = self.repository;
+        let keys = core::iter::successors(repository.scan(0), |(_, cursor)| repository.scan(*cursor));
+        keys.map(|(key, _)| NodeView::new(repository, key))
+    }
+}
+
+impl Contents<'_, Tree<'_>> {
+    /// How many nodes there is room for.
+    pub fn node_capacity(&self) -> usize {
+        self.repository.node_capacity()
+    }
+
+    /// How many words there are for edges.
+    pub fn word_capacity(&self) -> usize {
+        self.repository.word_capacity()
+    }
+
+    /// How many words edges use.
+    pub fn live_words(&self) -> usize {
+        self.repository.live_words()
+    }
+
+    /// How many bytes nodes and their edges use.
+    pub fn live_bytes(&self) -> usize {
+        self.repository.live_bytes()
+    }
+
+    /// How full the fuller of the two memories is, per mille (UCI's `hashfull`).
+    pub fn permille_full(&self) -> u32 {
+        self.repository.permille_full()
     }
 }
 
@@ -64,18 +135,15 @@ impl<'a, R: Repository> NodeView<'a, R> {
         Self { repository, key }
     }
 
-    fn read<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> T {
+    /// Reads parts of the node at one moment. The node is locked until `part` returns: `part` must not ask the search,
+    /// or another view, anything.
+    pub fn read<T>(&self, part: impl FnOnce(&R::Node<'a>) -> T) -> T {
         part(&self.repository.lock(self.key))
     }
 
     /// The key by which the repository finds the node.
     pub fn key(&self) -> Key {
         self.key
-    }
-
-    /// The repository that has the node, to be inspected: see [`Search::repository`](super::Search::repository).
-    pub fn repository(&self) -> &'a R {
-        self.repository
     }
 
     /// Completed visits.
@@ -159,12 +227,8 @@ impl<'a, R: Repository> NodeView<'a, R> {
         let view = *self;
         (0..self.visited_count()).map(move |at| {
             let (visit, child) = view.read(|node| (node.visit(at), node.child(at)));
-            let (mv, index) = match visit.mv {
-                Naming::Named(mv) => (Some(mv), None),
-                Naming::Index(index) => (None, Some(index.into())),
-            };
-            let from = (view.key, at);
-            EdgeView { repository: view.repository, from, child, mv, index, p: visit.p(), visit: Some(visit) }
+            let (repository, from) = (view.repository, (view.key, at));
+            EdgeView { repository, from, child, naming: visit.mv, p: visit.p(), visit: Some(visit) }
         })
     }
 
@@ -173,7 +237,7 @@ impl<'a, R: Repository> NodeView<'a, R> {
         (0..self.edge_count()).filter_map(move |index| {
             let p = view.read(|node| node.unvisited_prior(index))?;
             let (repository, from) = (view.repository, (view.key, index));
-            Some(EdgeView { repository, from, child: None, mv: None, index: Some(index), p, visit: None })
+            Some(EdgeView { repository, from, child: None, naming: Naming::Index(index as u16), p, visit: None })
         })
     }
 
@@ -192,9 +256,39 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit.is_some_and(|visit| visit.value.is_some())
     }
 
-    /// True if this is the edge of move `mv`, whose index among the legal moves is `index`.
-    pub fn is(&self, mv: Move, index: usize) -> bool {
-        self.mv == Some(mv) || self.index == Some(index)
+    /// The edge's move, once it is known: when its first visit has been answered. Until then there is
+    /// [`EdgeView::index`].
+    pub fn mv(&self) -> Option<Move> {
+        match self.naming {
+            Naming::Named(mv) => Some(mv),
+            Naming::Index(_) => None,
+        }
+    }
+
+    /// The move's index in the game's list of legal moves, as long as the move itself is not known.
+    pub fn index(&self) -> Option<usize> {
+        match self.naming {
+            Naming::Named(_) => None,
+            Naming::Index(index) => Some(index.into()),
+        }
+    }
+
+    /// The edge's move. If the tree does not know it, `legal` says which legal move has the index that it gets.
+    pub fn mv_or(&self, legal: impl FnOnce(usize) -> Move) -> Move {
+        match self.naming {
+            Naming::Named(mv) => mv,
+            Naming::Index(index) => legal(index.into()),
+        }
+    }
+
+    pub(crate) fn naming(&self) -> Naming {
+        self.naming
+    }
+
+    /// The prior, in `[0, 1]`. Once the move is proven to lose, it is nearly 0, so that no visits are drawn to it (as
+    /// in Lc0).
+    pub fn p(&self) -> f32 {
+        self.p
     }
 
     /// Visits along the edge, including those in flight.

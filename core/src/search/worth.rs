@@ -1,6 +1,6 @@
 //! What a node is worth to its parents, and to its own moves.
 
-use super::{NodeView, Search};
+use super::Search;
 use crate::approx;
 use crate::evaluate::Value;
 use crate::formula::weighing::Branch;
@@ -9,11 +9,6 @@ use crate::repository::{Node, Repository, Visit};
 impl<R: Repository> Search<R> {
     /// What a node passes on to its parents, from its side to move: the mean of its visits, each of which counts as
     /// [`Params::weighing`](super::Params) says.
-    pub fn passed_on(&self, node: &NodeView<'_, R>) -> Value {
-        self.worth(&self.repository.lock(node.key()))
-    }
-
-    /// Like [`Search::passed_on`], for a node that is locked.
     #[inline(always)]
     pub(super) fn worth(&self, node: &impl Node) -> Value {
         if self.counts_alike { node.mean() } else { self.weighed(node) }

@@ -58,7 +58,7 @@ pub struct Progress<'a> {
 
 impl Progress<'_> {
     /// The progress of `search` at `elapsed_ms` milliseconds after the move's clock started. `counts` are those of this
-    /// move: [`Search::counts`] if [`Search::run`] does the playouts, the host's own if threads do.
+    /// move: [`Search::run_counts`] if [`Search::run`] does the playouts, the host's own if threads do.
     ///
     /// What a search does not know is left for its caller to set: `root_visits`, for which it has no room (only a
     /// [`KldGain`] needs them), and `unsettled`, which the time manager knows

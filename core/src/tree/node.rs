@@ -30,13 +30,17 @@ const REGROWN: u32 = 1 << 4;
 const PINNED: u32 = 1 << 5;
 const BRANCH: u32 = 1 << 6;
 const RESTORING: u32 = 1 << 7;
+/// How the game ended, in three bits; the next three fields have two each.
 const ENDING_SHIFT: u32 = 8;
-const LOWER_SHIFT: u32 = 10;
-const UPPER_SHIFT: u32 = 12;
+const ENDING_BITS: u32 = 7;
+const LOWER_SHIFT: u32 = 11;
+const UPPER_SHIFT: u32 = 13;
 /// [`MOST_IDLE`] less how often recycling has looked at the node since its last visit.
-const RECENT_SHIFT: u32 = 14;
+const RECENT_SHIFT: u32 = 15;
 const TWO_BITS: u32 = 3;
-const COUNT_SHIFT: u32 = 16;
+/// The number of edges, in the bits that are left.
+const COUNT_SHIFT: u32 = 17;
+const _: () = assert!(MAX_EDGES < 1 << (u32::BITS - COUNT_SHIFT));
 /// The state of a node without visits.
 pub(super) const NEW: u32 = LIVE | (Bound::Win as u32) << UPPER_SHIFT;
 
@@ -118,6 +122,10 @@ impl<'t, 'm> Locked<'t, 'm> {
         self.state = if on { self.state | flag } else { self.state & !flag };
     }
 
+    fn has_ended(&self) -> bool {
+        self.state & (ENDING_BITS << ENDING_SHIFT) != 0
+    }
+
     fn two_bits(&self, shift: u32) -> u32 {
         self.state >> shift & TWO_BITS
     }
@@ -196,7 +204,7 @@ impl<'t, 'm> Locked<'t, 'm> {
     /// Adds visits to a node without a branch.
     #[inline]
     fn add_to_leaf(&mut self, n: i32, sums: Sums) {
-        if self.two_bits(ENDING_SHIFT) != 0 {
+        if self.has_ended() {
             set(&self.words[PRIORS], self.n().wrapping_add_signed(n));
         } else {
             self.set_own_value(sums.mean(1));
@@ -315,7 +323,7 @@ impl Node for Locked<'_, '_> {
     fn n(&self) -> u32 {
         if self.flag(BRANCH) {
             get(&self.branch_head()[N])
-        } else if self.two_bits(ENDING_SHIFT) != 0 {
+        } else if self.has_ended() {
             get(&self.words[PRIORS])
         } else {
             u32::from(self.flag(EXPANDED))
@@ -388,11 +396,12 @@ impl Node for Locked<'_, '_> {
 
     #[inline]
     fn ending(&self) -> Option<Ending> {
-        match self.two_bits(ENDING_SHIFT) {
+        match self.state >> ENDING_SHIFT & ENDING_BITS {
             0 => None,
             1 => Some(Ending::Game),
             2 => Some(Ending::Tablebase),
-            _ => Some(Ending::TwoFold),
+            3 => Some(Ending::TwoFold),
+            _ => Some(Ending::Scored),
         }
     }
 
@@ -402,8 +411,9 @@ impl Node for Locked<'_, '_> {
             Some(Ending::Game) => 1,
             Some(Ending::Tablebase) => 2,
             Some(Ending::TwoFold) => 3,
+            Some(Ending::Scored) => 4,
         };
-        self.set_two_bits(ENDING_SHIFT, bits);
+        self.state = self.state & !(ENDING_BITS << ENDING_SHIFT) | bits << ENDING_SHIFT;
     }
 
     fn bounds(&self) -> Bounds {

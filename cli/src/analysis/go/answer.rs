@@ -137,7 +137,7 @@ impl<'r, 's> Reporter<'r, 's> {
     fn candidates(&self, known: &mut HashMap<At, Averages>) -> Vec<Candidate<'r, 's>> {
         let Some((root, (at_root, _))) = self.search.tree().zip(self.search.notes().root()) else { return Vec::new() };
         let candidate = |edge: EdgeView<'r, Tree<'s>>| {
-            let mv = edge.mv?;
+            let mv = edge.mv()?;
             let edge_visits = edge.completed();
             let (at, note) = self.search.notes().next(at_root, mv)?;
             let child = edge.child();
@@ -270,7 +270,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let most = (self.params.analysis_pv_len + 1).min(LONGEST_PV);
         let (mut texts, mut visits, mut edge_visits) = (Vec::new(), Vec::new(), Vec::new());
         let mut edge = Some(first.edge);
-        while let Some((this, mv)) = edge.and_then(|edge| Some((edge, edge.mv?))).filter(|_| texts.len() < most) {
+        while let Some((this, mv)) = edge.and_then(|edge| Some((edge, edge.mv()?))).filter(|_| texts.len() < most) {
             let (own, child) = (this.completed(), this.child());
             texts.push(self.text(mv, image));
             edge_visits.push(own);

@@ -6,7 +6,7 @@ use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{History, MoveList, pack, unpack};
 use oncilla_core::evaluate::{self, Answer, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
-use oncilla_core::search::{Params, Search};
+use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 use oncilla_core::tree::TreeMemory;
 use oncilla_opencl::backend::BackendError;
 use oncilla_opencl::backend::{Backend, Outputs};
@@ -618,11 +618,11 @@ fn tree_below(evaluator: &Evaluator, game: &[&str], playouts: u64) -> Vec<NodeFa
     let mut memory = TreeMemory::<1000, 40_000>::new();
     let mut search = Search::new(memory.lend(), Params::default());
     let mut host = OneByOne { history, evaluator, batch: evaluator.batch() };
-    search.run::<_, 256, 64>(&mut host, playouts).unwrap();
+    search.run(&mut host, MostMoves::<256>, MostPlies::<64>, playouts).unwrap();
     let mut nodes = Vec::new();
     let mut waiting = vec![search.root().unwrap()];
     while let Some(node) = waiting.pop() {
-        let edges = node.edges().map(|edge| (edge.mv.map(|mv| mv.0), edge.n(), edge.p.to_bits())).collect();
+        let edges = node.edges().map(|edge| (edge.mv().map(|mv| mv.0), edge.n(), edge.p().to_bits())).collect();
         nodes.push((node.n(), node.value().wl.to_bits(), edges));
         waiting.extend(node.visited().filter_map(|edge| edge.child()));
     }

@@ -129,7 +129,7 @@ fn searched<T>((game, plan): (Arc<Game>, Plan), visits: u64, look: impl FnOnce(&
 fn visits(search: &Search<'_>) -> Vec<u32> {
     let mut visits = vec![0; search.root().size().area() + 1];
     for edge in search.tree().expect("a root").visited() {
-        visits[usize::from(edge.mv.expect("its name").0)] = edge.completed();
+        visits[usize::from(edge.mv().expect("its name").0)] = edge.completed();
     }
     visits
 }

@@ -222,7 +222,7 @@ fn shared_out<'s>(search: &Search<'s>, root: NodeView<'_, Tree<'s>>, at: At) -> 
         let each = share / (own + f64::from(below));
         mean += own * each * f64::from(search.notes().get(at).utility);
         for edge in edges {
-            let (next, note) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
+            let (next, note) = search.notes().next(at, edge.mv().expect("its name")).expect("its note");
             let share = each * f64::from(edge.completed());
             match edge.child() {
                 Some(child) => open.push((child, next, share)),
@@ -264,7 +264,7 @@ fn weight_of(search: &Search<'_>, node: NodeView<'_, Tree<'_>>, at: At) -> f64 {
         return own * f64::from(node.n());
     }
     let below = node.visited().filter(|edge| edge.completed() > 0).map(|edge| {
-        let (next, _) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
+        let (next, _) = search.notes().next(at, edge.mv().expect("its name")).expect("its note");
         let child = edge.child().expect("its node");
         weight_of(search, child, next) * f64::from(edge.completed()) / f64::from(child.n())
     });
@@ -288,7 +288,7 @@ fn what_is_unsure_counts_less() {
         let passed = note.passed.weight;
         assert!((f64::from(passed) * search.visits() as f64 - all).abs() < 1e-3 * all, "{passed} {all}");
         // The notes after the root's moves that were visited.
-        let nexts = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?));
+        let nexts = root.visited().filter_map(|edge| search.notes().next(at, edge.mv()?));
         (all, nexts.map(|(_, next)| (next.outlook.stdev, next.own_weight)).collect::<Vec<_>>())
     };
     let opening = || json!([["B", "C3"], ["W", "D3"]]);
@@ -361,7 +361,7 @@ fn one_image_stands_for_the_others() {
         let settings = json!({ "ignorePreRootHistory": ignored });
         search(&json!({ "moves": moves, "overrideSettings": settings }), 1, 60, |search| {
             let (root, size) = (search.tree().expect("a root"), search.root().size());
-            let moves: Vec<_> = root.visited().filter_map(|edge| edge.mv).collect();
+            let moves: Vec<_> = root.visited().filter_map(|edge| edge.mv()).collect();
             let names: Vec<_> = moves.iter().map(|mv| size.format(Move(mv.0)).to_string()).collect();
             assert!(names.len() >= 3 && names.iter().all(|name| expected.contains(&name.as_str())), "{names:?}");
         });
@@ -444,7 +444,7 @@ fn ownership_of_moves_is_always_there() {
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
     while matches!(search.step(1).expect("a step"), Step::Progress(_)) {}
     let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
-    let moves: Vec<_> = root.visited().filter_map(|edge| search.notes().next(at, edge.mv?)).collect();
+    let moves: Vec<_> = root.visited().filter_map(|edge| search.notes().next(at, edge.mv()?)).collect();
     assert!(moves.len() > 3 && moves.iter().all(|(_, note)| note.ownership.len() == 25), "{}", moves.len());
 }
 
@@ -484,7 +484,7 @@ fn only<'s, 'm>(
     at: At,
 ) -> (EdgeView<'s, Tree<'m>>, At, &'s Note) {
     let edge = node.visited().next().expect("a move");
-    let (next, note) = search.notes().next(at, edge.mv.expect("its name")).expect("its note");
+    let (next, note) = search.notes().next(at, edge.mv().expect("its name")).expect("its note");
     (edge, next, note)
 }
 

@@ -31,7 +31,7 @@ fn line(search: &Search<'_>, plies: usize, least: u32) -> Vec<(Color, String)> {
         if edge.completed() < least {
             break;
         }
-        line.push((side, search.root().size().format(Move(edge.mv.expect("its name").0)).to_string()));
+        line.push((side, search.root().size().format(Move(edge.mv().expect("its name").0)).to_string()));
         (node, side) = (child, !side);
     }
     line
@@ -50,7 +50,7 @@ fn utilities(search: &Search<'_>) -> [f64; 2] {
 
 /// The priors of the root's moves, the largest first.
 fn priors(search: &Search<'_>) -> Vec<f32> {
-    let mut priors: Vec<f32> = search.tree().expect("a root").edges().map(|edge| edge.p).collect();
+    let mut priors: Vec<f32> = search.tree().expect("a root").edges().map(|edge| edge.p()).collect();
     priors.sort_by(|a, b| b.total_cmp(a));
     priors
 }

@@ -1,7 +1,8 @@
 //! What holds for every node at any time: invariant 3 of the design, and what that rests on.
 
 use super::*;
-use crate::repository::{Bound, EdgeValue, Sums, Visit};
+use crate::evaluate::Ending;
+use crate::repository::{Bound, EdgeValue, Naming, Sums, Visit};
 use crate::search::event::Stage;
 use std::collections::HashSet;
 
@@ -63,7 +64,7 @@ impl<R: Repository> NodeAudit<'_, R> {
         let visits: List<Visit> = here.visits().collect();
         if let Some(ending) = here.ending() {
             let bounds = here.bounds();
-            assert!(bounds.closed() || ending == crate::evaluate::Ending::TwoFold, "ended and open: {path:?}");
+            assert!(bounds.closed() || matches!(ending, Ending::TwoFold | Ending::Scored), "ended and open: {path:?}");
             let (mean, certain) = (here.mean(), bounds.lower.value());
             assert!(!bounds.closed() || (mean.wl, mean.d) == (certain.wl, certain.d), "proven value: {path:?}");
         } else if here.is_expanded() && !here.is_regrown() {

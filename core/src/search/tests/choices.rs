@@ -11,7 +11,7 @@ use crate::search::puct::{self, MovesLeftUtility};
 fn ranking<R: Repository>(search: &Search<R>) -> List<Option<Move>> {
     let mut ranked = Vec::<_, EDGES>::new();
     search.rank_root(ranked.as_mut_view());
-    ranked.iter().map(|edge| edge.mv).collect()
+    ranked.iter().map(|edge| edge.mv()).collect()
 }
 
 /// A game in which the root's first moves end it with the verdicts in `list`, each from the view of the side to move
@@ -34,7 +34,7 @@ fn check_ranking(list: &[Verdict], expected: &[u16]) {
         search.set_root_moves((0..list.len()).map(|place| (place, Move(place as u16))));
         let expected: List<_> = expected.iter().map(|&mv| Some(Move(mv))).collect();
         assert_eq!(ranking(search), expected, "{list:?}");
-        assert_eq!(search.best_edge().unwrap().mv, expected[0], "{list:?}");
+        assert_eq!(search.best_edge().unwrap().mv(), expected[0], "{list:?}");
     });
 }
 
@@ -64,7 +64,7 @@ fn a_proven_win_is_played_whatever_lower_bounds_say() {
             search.visit(game, 2, 50);
             search.visit(game, 0, 1);
             let mate = Some(Move(0));
-            assert_eq!(search.edge_to_play(0).unwrap().mv, mate, "{by:?}");
+            assert_eq!(search.edge_to_play(0).unwrap().mv(), mate, "{by:?}");
             assert_eq!(search.move_to_play(0, |_| unreachable!("it was visited")), mate, "{by:?}");
             assert_eq!(ranking(search)[0], mate, "{by:?}");
         });
@@ -90,7 +90,7 @@ fn a_lower_bound_chooses_no_move_that_is_proven_to_lose() {
         assert!(search.edge_of(0).n() > 100);
         search.visit(&mut game, 1, 3);
         search.visit(&mut game, 2, 5);
-        assert_eq!(search.edge_to_play(0).unwrap().mv, Some(Move(2)));
+        assert_eq!(search.edge_to_play(0).unwrap().mv(), Some(Move(2)));
         assert_eq!(ranking(search), [2, 1, 0].map(|mv| Some(Move(mv))));
     });
 }
@@ -103,10 +103,10 @@ fn chance_may_play_a_move_that_nobody_tried_where_the_root_is_as_good() {
     let params = Params { temperature, fpu: Fpu::Reduction(0.0), ..as_written() };
     on_both!(100, 5000, params, |search| {
         search.visit(&mut game, 0, 3);
-        assert!((0..40).any(|ply| search.edge_to_play(ply).unwrap().mv.is_none()));
+        assert!((0..40).any(|ply| search.edge_to_play(ply).unwrap().mv().is_none()));
         // Moves that are worth much less are left out.
         search.set_params(Params { fpu: Fpu::Reduction(1.0), ..params });
-        assert!((0..40).all(|ply| search.edge_to_play(ply).unwrap().mv == Some(Move(0))));
+        assert!((0..40).all(|ply| search.edge_to_play(ply).unwrap().mv() == Some(Move(0))));
     });
 }
 
@@ -125,9 +125,9 @@ fn draw_or_lose(line: &[u16]) -> Written {
 fn who_does_not_want_a_draw_gets_one_only_where_the_opponent_does() {
     for (draw_score, best) in [(0.3, 1), (-0.3, 0)] {
         on_both!(1000, 50_000, Params { draw_score, ..as_written() }, |search| {
-            search.run::<_, EDGES, 64>(&mut WrittenGame(draw_or_lose), 300).unwrap();
+            search.run(&mut WrittenGame(draw_or_lose), MostMoves::<EDGES>, MostPlies::<64>, 300).unwrap();
             let replies = search.edge_of(0).child().unwrap();
-            let visits = |mv| replies.visited().find(|edge| edge.mv == Some(Move(mv))).unwrap().n();
+            let visits = |mv| replies.visited().find(|edge| edge.mv() == Some(Move(mv))).unwrap().n();
             assert!(visits(best) > 2 * visits(1 - best), "{draw_score}: {} and {}", visits(0), visits(1));
         });
     }
@@ -139,7 +139,7 @@ fn a_line_goes_on_with_the_reply_that_is_better_for_who_makes_it() {
         let params = Params { draw_score, fpu: Fpu::Absolute(2.0), ..as_written() };
         on_both!(1000, 50_000, params, |search| {
             // Four playouts visit the root, its move, and each reply once.
-            search.run::<_, EDGES, 64>(&mut WrittenGame(draw_or_lose), 4).unwrap();
+            search.run(&mut WrittenGame(draw_or_lose), MostMoves::<EDGES>, MostPlies::<64>, 4).unwrap();
             let first = search.best_edge().unwrap();
             let visits: List<u32> = first.child().unwrap().edges().map(|edge| edge.n()).collect();
             assert_eq!(visits, [1, 1]);
@@ -167,7 +167,7 @@ fn the_root_has_its_own_exploration_and_no_other_node_has_it() {
     let grown = |plies, cpuct, cpuct_at_root| {
         let mut shapes = List::new();
         on_both!(1000, 50_000, Params { cpuct, cpuct_at_root, ..as_written() }, |search| {
-            search.run::<_, EDGES, 64>(&mut fork_after(plies), 200).unwrap();
+            search.run(&mut fork_after(plies), MostMoves::<EDGES>, MostPlies::<64>, 200).unwrap();
             shapes.push(shape(search));
         });
         assert!(shapes[0] == shapes[1]);
@@ -188,9 +188,9 @@ fn scores<R: Repository>(search: &Search<R>) -> (List<f32>, Option<f32>) {
     let fpu = puct::fpu(params.root_fpu(), root.value().q(params.draw_score), root.visited_policy());
     let visited = root.visited().map(|edge| {
         let (q, m) = (edge.q(params.draw_score).unwrap(), edge.m().unwrap());
-        q + utility.map_or(0.0, |utility| utility.of_child(q, m)) + puct::u(edge.p, exploration, edge.n())
+        q + utility.map_or(0.0, |utility| utility.of_child(q, m)) + puct::u(edge.p(), exploration, edge.n())
     });
-    let unvisited = root.edges().filter(|edge| edge.mv.is_none()).map(|edge| fpu + puct::u(edge.p, exploration, 0));
+    let unvisited = root.edges().filter(|edge| edge.mv().is_none()).map(|edge| fpu + puct::u(edge.p(), exploration, 0));
     (visited.collect(), unvisited.reduce(f32::max))
 }
 

@@ -93,7 +93,7 @@ fn a_move_is_named_once() {
         let again = ask(&mut game, &mut event);
         assert_eq!((again.0, &again.1), (answer, &policy));
         search.answer(&mut event, &answer, &mut policy).unwrap();
-        assert_eq!(search.root_node().visited().next().unwrap().mv, named);
+        assert_eq!(search.root_node().visited().next().unwrap().mv(), named);
     });
 }
 
@@ -172,7 +172,7 @@ fn who_runs_into_what_is_in_flight_hears_of_it() {
             search.run_game(&mut game, playouts);
             let nodes = search.nodes();
             let mut event = leaf(search);
-            assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::InFlight));
+            assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::InFlight));
             assert_eq!(search.nodes(), nodes);
             search.cancel(&mut event);
             audit(search, &Audit::drained(game));
@@ -180,7 +180,7 @@ fn who_runs_into_what_is_in_flight_hears_of_it() {
         }
         // An event that was dropped can't be taken back by anyone.
         drop(leaf(search));
-        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::InFlight));
+        assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::InFlight));
         search.clear();
         search.run_game(&mut game, 10);
         assert_eq!(search.nodes(), 10);

@@ -63,13 +63,13 @@ fn sharing_saves_evaluations() {
     on_tree!(5000, 200_000, Params::default(), |search| {
         search.run_game(&mut game, 1500);
         assert_eq!(shared(search), 0);
-        assert_eq!(count(&search.counts()), 0);
+        assert_eq!(count(&search.run_counts()), 0);
     });
     on_both_graphs!(5000, 200_000, Params::default(), |search| {
         search.run_game(&mut game, 1500);
         assert!(shared(search) > 50, "{}", shared(search));
-        assert_eq!(u64::from(search.nodes()), search.counts().playouts);
-        assert_ne!(count(&search.counts()), 0);
+        assert_eq!(u64::from(search.nodes()), search.run_counts().playouts);
+        assert_ne!(count(&search.run_counts()), 0);
     });
     assert_eq!(evaluations[1], evaluations[2]);
     assert!(evaluations[0] > evaluations[1], "{evaluations:?}");
@@ -303,7 +303,7 @@ impl Evaluator for OnePlyOn {
 #[test]
 fn a_two_fold_draw_opens_below_a_position_that_others_have_visited_too() {
     on_both_graphs!(100, 5000, Params::default(), |search| {
-        search.run::<_, 4, 32>(&mut TwoWays, 60).unwrap();
+        search.run(&mut TwoWays, MostMoves::<4>, MostPlies::<32>, 60).unwrap();
         assert_eq!(shared(search), 1);
         let of_root: List<u32> = search.root_node().visited().map(|edge| edge.n()).collect();
         search.advance(&[Move(1)]);
@@ -311,7 +311,7 @@ fn a_two_fold_draw_opens_below_a_position_that_others_have_visited_too() {
         let (_, behind) = (shape(search), search.root_node().visited().next().unwrap());
         let drawn = behind.child().unwrap().visited().next().unwrap().n();
         assert!(drawn > of_root[0], "visits of both ways: {drawn}, of one: {}", of_root[0]);
-        search.run::<_, 4, 32>(&mut OnePlyOn, 5).unwrap();
+        search.run(&mut OnePlyOn, MostMoves::<4>, MostPlies::<32>, 5).unwrap();
         // The position below has lost its draws, and the nodes from which it was visited have lost the visits that were
         // worth them.
         let root = search.root_node();
@@ -366,7 +366,7 @@ fn has_cycle<R: Repository>(search: &Search<R>) -> bool {
 #[test]
 fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
     on_both_graphs!(200, 5000, Params::default(), |search| {
-        assert_eq!(search.run::<_, 2, 8>(&mut Passing, 100), Ok(100));
+        assert_eq!(search.run(&mut Passing, MostMoves::<2>, MostPlies::<8>, 100), Ok(100));
         assert_eq!(search.nodes(), 100);
         assert!(!has_cycle(search));
         assert!(shared(search) > 0, "other paths are joined");

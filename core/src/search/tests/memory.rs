@@ -15,7 +15,7 @@ fn a_full_tree_goes_on() {
             let mut line = Vec::<Move, 8>::new();
             let best = search.best_edge().unwrap();
             search.pv(&best, line.as_mut_view());
-            assert_eq!(line.first().copied(), best.mv);
+            assert_eq!(line.first().copied(), best.mv());
             audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
             // A visit that was counted at the root stays counted.
             assert_eq!(u64::from(search.nodes() + search.restored()), playouts);
@@ -74,16 +74,19 @@ fn what_there_is_no_room_for_is_said() {
     on_tree!(0, 1000, Params::default(), |search| {
         assert!(search.root().is_none());
         assert_eq!(search.gather(&mut TestEvent::new()), Gathered::Full);
-        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Full));
+        assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::Full));
         assert_eq!((search.nodes(), search.best_move(), search.advance(&[Move(1)])), (0, None, 0));
     });
     on_tree!(10, 2, Params::default(), |search| {
-        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Refused(Refused::NoRoom)));
+        assert_eq!(
+            search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10),
+            Err(RunError::Refused(Refused::NoRoom))
+        );
         audit(search, &Audit::drained(game));
     });
     // There is room for the root, and for nothing else.
     on_both!(1, 1000, Params::default(), |search| {
-        assert_eq!(search.run::<_, EDGES, 64>(&mut game, 10), Err(RunError::Full));
+        assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::Full));
         assert_eq!(search.nodes(), 1);
         audit(search, &Audit::drained(game));
     });
@@ -113,7 +116,7 @@ fn folding_keeps_n_and_q() {
 type RootEdge = (Option<Move>, u32, Option<f32>);
 
 fn root_edges<R: Repository>(search: &Search<R>) -> List<RootEdge> {
-    search.root_node().visited().map(|edge| (edge.mv, edge.n(), edge.q(0.0))).collect()
+    search.root_node().visited().map(|edge| (edge.mv(), edge.n(), edge.q(0.0))).collect()
 }
 
 /// What was folded is restored before it counts: a small tree takes more playouts to reach the same visits.
@@ -183,10 +186,13 @@ fn the_move_to_play_is_the_one_that_visits_are_due_to() {
         let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
         on_tree!(300, 9000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 3000);
-            let most = search.root_node().visited().max_by_key(|edge| edge.n()).unwrap().mv;
+            let most = search.root_node().visited().max_by_key(|edge| edge.n()).unwrap().mv();
             let exploration = puct::exploration(search.params().root_cpuct(), search.nodes() + search.restored());
-            let mut played: List<_> =
-                search.root_node().visited().map(|edge| (edge.mv, edge.n(), edge.q(0.0).unwrap(), edge.p)).collect();
+            let mut played: List<_> = search
+                .root_node()
+                .visited()
+                .map(|edge| (edge.mv(), edge.n(), edge.q(0.0).unwrap(), edge.p()))
+                .collect();
             for _ in 0..search.restored() {
                 let score = |&(_, n, q, p): &(Option<Move>, u32, f32, f32)| q + puct::u(p, exploration, n);
                 played.iter_mut().max_by(|a, b| score(a).total_cmp(&score(b))).unwrap().1 += 1;
@@ -252,7 +258,7 @@ fn the_move_to_play_does_not_change_by_folding() {
         let mut game = RandomGame { seed, width: 9, length: 9, endings: 20, ..RandomGame::of(0) };
         on_both!(5000, 200_000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 20 + seed % 200);
-            let best = |search: &Search<_>| search.best_edge().map(|edge| (edge.mv, edge.bounds()));
+            let best = |search: &Search<_>| search.best_edge().map(|edge| (edge.mv(), edge.bounds()));
             let before = best(search);
             lost += search.root_node().visited().filter(|edge| edge.bounds().upper == Bound::Loss).count();
             while search.recycle() > 0 {}
@@ -301,7 +307,7 @@ fn a_tree_full_of_lost_moves_folds_below_the_others() {
     for (nodes, lost, open) in [(40, 25, 5), (100, 60, 10), (400, 250, 50)] {
         let params = Params { fpu_at_root: Some(Fpu::Absolute(1.0)), ..Params::default() };
         on_both!(nodes, 60 * nodes, params, |search| {
-            search.run::<_, 300, 64>(&mut Losing { lost, open }, 5000).unwrap();
+            search.run(&mut Losing { lost, open }, MostMoves::<300>, MostPlies::<64>, 5000).unwrap();
             let proven = |edge: &EdgeView<'_, _>| edge.bounds().upper == Bound::Loss;
             assert_eq!(search.root_node().edges().filter(proven).count(), usize::from(lost));
         });
@@ -341,7 +347,7 @@ impl Evaluator for Forced {
 #[test]
 fn the_line_to_be_played_is_folded_last_and_from_its_end() {
     on_both!(100, 5000, Params::default(), |search| {
-        search.run::<_, 2, 64>(&mut Forced, 90).unwrap();
+        search.run(&mut Forced, MostMoves::<2>, MostPlies::<64>, 90).unwrap();
         let [line, beside] = [0, 1].map(|at| search.root_node().edges().nth(at).unwrap().n());
         assert!(line > beside && beside > 16, "{line} {beside}");
         let pv_len = |search: &Search<_>| {
@@ -373,7 +379,7 @@ fn a_tree_goes_on_with_sixty_words_for_each_move() {
         let mut game = RandomGame { seed, width, length: 30, endings: 0, ..RandomGame::of(0) };
         let (nodes, words) = memory(500, words * usize::from(width));
         let search = &mut Search::new(Tree::new(&nodes, &words), Params::default());
-        search.run::<_, 40, 64>(&mut game, 3000) == Err(RunError::Full)
+        search.run(&mut game, MostMoves::<40>, MostPlies::<64>, 3000) == Err(RunError::Full)
     };
     let early = |words: usize, width: u16| (0..60).filter(|&seed| ends_early(words, width, seed)).count();
     for width in [2, 3, 5, 8, 16, 40] {

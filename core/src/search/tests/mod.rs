@@ -72,26 +72,31 @@ fn memory(nodes: usize, words: usize) -> (Box<[NodeWords]>, Box<[AtomicU32]>) {
 
 impl<R: Repository> Search<R> {
     fn run_game(&mut self, game: &mut RandomGame, playouts: u64) {
-        self.run::<_, EDGES, 64>(game, playouts).unwrap();
+        self.run(game, MostMoves::<EDGES>, MostPlies::<64>, playouts).unwrap();
     }
 
     fn root_node(&self) -> NodeView<'_, R> {
         self.root().expect("there is room for a root")
     }
 
+    /// What a node passes on to its parents.
+    fn passed_on(&self, node: &NodeView<'_, R>) -> Value {
+        self.worth(&self.repository.lock(node.key()))
+    }
+
     /// Makes `visits` visits of root move `mv`, whatever it is worth. Before that the root gets one, if it has none.
     fn visit(&mut self, game: &mut impl Evaluator, mv: u16, visits: u64) {
         if self.nodes() == 0 {
-            self.run::<_, EDGES, 64>(game, 1).ok().unwrap();
+            self.run(game, MostMoves::<EDGES>, MostPlies::<64>, 1).ok().unwrap();
         }
         self.set_root_moves([(mv.into(), Move(mv))]);
-        assert_eq!(self.run::<_, EDGES, 64>(game, visits).ok(), Some(visits));
+        assert_eq!(self.run(game, MostMoves::<EDGES>, MostPlies::<64>, visits).ok(), Some(visits));
         self.set_root_moves([]);
     }
 
     /// The edge of a root move that has been visited.
     fn edge_of(&self, mv: u16) -> EdgeView<'_, R> {
-        self.root_node().visited().find(|edge| edge.mv == Some(Move(mv))).expect("it was visited")
+        self.root_node().visited().find(|edge| edge.mv() == Some(Move(mv))).expect("it was visited")
     }
 }
 
@@ -213,8 +218,8 @@ fn shape<R: Repository>(search: &Search<R>) -> List<(List<Move>, u32, u32, Optio
     while let Some((node, path)) = todo.pop() {
         for edge in node.visited() {
             let mut path: List<Move> = path.clone();
-            path.push(edge.mv.unwrap_or_default());
-            all.push((path.clone(), edge.n(), edge.p.to_bits(), edge.value()));
+            path.push(edge.mv().unwrap_or_default());
+            all.push((path.clone(), edge.n(), edge.p().to_bits(), edge.value()));
             todo.extend(edge.child().map(|child| (child, path)));
         }
     }

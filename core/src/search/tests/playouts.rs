@@ -103,8 +103,8 @@ fn what_an_evaluator_says_beyond_all_bounds_is_no_overflow() {
         }
     }
     on_both!(500, 20_000, Params::default(), |search| {
-        assert_eq!(search.run::<_, EDGES, 64>(&mut Loud, 10), Ok(10));
-        assert_eq!(search.run::<_, EDGES, 64>(&mut Loud, 290), Ok(290));
+        assert_eq!(search.run(&mut Loud, MostMoves::<EDGES>, MostPlies::<64>, 10), Ok(10));
+        assert_eq!(search.run(&mut Loud, MostMoves::<EDGES>, MostPlies::<64>, 290), Ok(290));
         let value = search.root_node().value();
         assert!(value.wl.abs() <= 1.0 && (0.0..=1.0).contains(&value.d) && value.m >= 0.0, "{value:?}");
     });
@@ -123,7 +123,7 @@ fn a_search_and_its_parts_can_be_printed() {
     let root = std::format!("{:?}", search.root_node());
     assert!(root.starts_with("NodeView { key: Key(1), n: 20, value: Value {"), "{root}");
     let edge = std::format!("{:?}", search.best_edge().unwrap());
-    assert!(edge.starts_with("EdgeView { mv: Some(Move("), "{edge}");
+    assert!(edge.starts_with("EdgeView { naming: Named(Move("), "{edge}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn answers_are_rescaled_for_the_side_that_has_the_contempt() {
     let mut game = WrittenGame(|_| (Verdict::Position(said), &[1.0]));
     let wdl_rescale = Rescale { diff: 0.6, ..Rescale::default() };
     on_both!(100, 5000, Params { wdl_rescale, ..as_written() }, |search| {
-        search.run::<_, EDGES, 64>(&mut game, 4).unwrap();
+        search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 4).unwrap();
         let mut node = search.root_node();
         for ours in [true, false, true, false] {
             let own = node.own_value().unwrap();
@@ -167,7 +167,7 @@ fn visits_are_counted_up_to_a_limit() {
         batch.gather(search);
         batch.answer(search, &mut game);
         let left = MAX_VISITS - search.nodes();
-        assert_eq!(search.run::<_, EDGES, 64>(&mut game, u64::MAX), Ok(left.into()));
+        assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, u64::MAX), Ok(left.into()));
         assert_eq!(search.nodes(), MAX_VISITS);
     });
 }
@@ -176,7 +176,7 @@ fn visits_are_counted_up_to_a_limit() {
 fn longer_lines_than_a_path_holds_do_not_stop_the_search() {
     let mut game = RandomGame { seed: 3, width: 1, length: 1000, endings: 0, ..RandomGame::of(0) };
     on_both!(100, 5000, Params::default(), |search| {
-        assert_eq!(search.run::<_, 4, 8>(&mut game, 30), Ok(30));
+        assert_eq!(search.run(&mut game, MostMoves::<4>, MostPlies::<8>, 30), Ok(30));
         assert_eq!(search.nodes(), 30);
         assert_eq!(search.repository().live_nodes(), 9);
         audit(search, &Audit::drained(game));
@@ -194,7 +194,7 @@ fn root_moves_can_be_named() {
         search.run_game(&mut game, 100);
         assert_eq!(search.best_move(), Some(last));
         for edge in search.root_node().edges() {
-            assert_eq!(edge.n(), if edge.is(last, legal.len() - 1) { 100 } else { 0 });
+            assert_eq!(edge.n(), if edge.mv_or(|index| legal[index]) == last { 100 } else { 0 });
         }
         // Naming no moves means all of them.
         search.set_root_moves([]);
@@ -224,7 +224,7 @@ fn root_moves_are_named_while_visits_are_in_flight() {
         events.iter_mut().for_each(|event| search.cancel(event));
         search.run_game(&mut game, 60);
         for edge in search.root_node().edges() {
-            let is_named = places.iter().any(|&place| edge.is(legal[place], place));
+            let is_named = places.iter().any(|&place| edge.mv_or(|index| legal[index]) == legal[place]);
             assert!(is_named || edge.n() == 0, "{edge:?} of {places:?}");
             assert_eq!(search.may_play(&edge), is_named);
         }
@@ -263,10 +263,10 @@ fn a_root_move_that_can_just_draw_level_is_not_left_out() {
         search.visit(game, 2, 1);
         let visits = |search: &Search<_>| [0, 1, 2].map(|mv| search.edge_of(mv).n());
         search.set_remaining_playouts(Some(9));
-        search.run::<_, EDGES, 64>(game, 1).unwrap();
+        search.run(game, MostMoves::<EDGES>, MostPlies::<64>, 1).unwrap();
         assert_eq!(visits(search), [31, 20, 1], "9 are too few");
         search.set_remaining_playouts(Some(11));
-        search.run::<_, EDGES, 64>(game, 1).unwrap();
+        search.run(game, MostMoves::<EDGES>, MostPlies::<64>, 1).unwrap();
         assert_eq!(visits(search), [31, 21, 1], "11 are just enough");
     });
 }
@@ -278,7 +278,7 @@ fn a_move_that_may_not_be_searched_leaves_no_other_without_hope() {
         search.visit(game, 0, 500);
         search.set_root_moves([1, 2].map(|mv| (mv.into(), Move(mv))));
         search.set_remaining_playouts(Some(50));
-        assert_eq!(search.run::<_, EDGES, 64>(game, 50), Ok(50));
+        assert_eq!(search.run(game, MostMoves::<EDGES>, MostPlies::<64>, 50), Ok(50));
         let visits = [0, 1, 2].map(|mv| search.edge_of(mv).n());
         assert_eq!((visits[0], visits[1] + visits[2]), (500, 50));
     });
@@ -294,9 +294,9 @@ fn a_place_that_the_root_has_not_is_no_moves() {
         // become 0 there.
         for place in [edges, edges + 40, 1 << 16] {
             search.set_root_moves([(place, Move(999))]);
-            assert_eq!(search.run::<_, EDGES, 64>(&mut game, 5), Ok(0));
+            assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 5), Ok(0));
             assert_eq!((search.nodes(), search.best_move()), (20, None));
-            let progress = Progress::of(search, &search.counts(), 0.0);
+            let progress = Progress::of(search, &search.run_counts(), 0.0);
             assert_eq!(Limits::default().check(&progress, None).stop, Some(Reason::NoMoves));
         }
         // Beside a place that exists, they change nothing.
@@ -340,18 +340,18 @@ fn the_move_to_play_may_be_any_of_more_moves_than_a_list_holds() {
     for moves in [MAX_ROOT_MOVES, MAX_ROOT_MOVES + 1, 593] {
         let best = Some(Move(moves as u16 - 1));
         on_both!(5000, 200_000, params, |search| {
-            search.run::<_, 600, 64>(&mut Wide(moves as u16), 3000).unwrap();
+            search.run(&mut Wide(moves as u16), MostMoves::<600>, MostPlies::<64>, 3000).unwrap();
             let (plain, cold) = (*search.params(), Temperature { start: 0.01, ..Temperature::default() });
             assert_eq!(search.best_move(), best);
             let mut ranked = Vec::<_, 3>::new();
             search.rank_root(ranked.as_mut_view());
-            assert_eq!((ranked.len(), ranked[0].mv), (3, best));
-            assert!(ranked[1].n() >= ranked[2].n() && ranked[1].mv != best);
+            assert_eq!((ranked.len(), ranked[0].mv()), (3, best));
+            assert!(ranked[1].n() >= ranked[2].n() && ranked[1].mv() != best);
             drop(ranked);
             search.set_params(Params { final_choice: FinalChoice::Lcb(Lcb::default()), ..plain });
-            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv), best);
+            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv()), best);
             search.set_params(Params { temperature: cold, ..plain });
-            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv), best);
+            assert_eq!(search.edge_to_play(0).and_then(|edge| edge.mv()), best);
         });
     }
 }
@@ -363,8 +363,8 @@ fn a_choice_by_chance_is_another_one_at_each_ply() {
     let warm = Temperature { start: 1.0, ..Temperature::default() };
     let params = Params { temperature: warm, fpu_at_root: Some(Fpu::Absolute(2.0)), ..Params::default() };
     on_both!(100, 5000, params, |search| {
-        search.run::<_, 10, 64>(&mut Wide(10), 11).unwrap();
-        let played = |ply| search.edge_to_play(ply).and_then(|edge| edge.mv);
+        search.run(&mut Wide(10), MostMoves::<10>, MostPlies::<64>, 11).unwrap();
+        let played = |ply| search.edge_to_play(ply).and_then(|edge| edge.mv());
         let moves: std::collections::HashSet<_> = (0..40).map(played).collect();
         assert!(moves.len() > 5, "{moves:?}");
         assert!((0..40).all(|ply| played(ply) == played(ply)));
@@ -384,16 +384,17 @@ fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
             let best = search.best_move();
             let lcb = FinalChoice::Lcb(Lcb { stdevs: 0.0, min_visit_share: 0.05 });
             search.set_params(Params { final_choice: lcb, ..Params::default() });
-            let chosen = search.edge_to_play(0).and_then(|edge| edge.mv);
+            let chosen = search.edge_to_play(0).and_then(|edge| edge.mv());
             overtaken += u32::from(chosen != best);
             let mut all = Vec::<_, EDGES>::new();
             search.rank_root(all.as_mut_view());
-            assert_eq!((all.len(), all[0].mv), (search.root_node().edge_count(), chosen));
+            assert_eq!((all.len(), all[0].mv()), (search.root_node().edge_count(), chosen));
             assert!(all[1..].is_sorted_by(|a, b| a.completed() >= b.completed()));
             // With less room, the list has the first moves of the ranking.
             let mut two = Vec::<_, 2>::new();
             search.rank_root(two.as_mut_view());
-            let named = |edges: &[EdgeView<'_, _>]| edges.iter().map(|edge| (edge.mv, edge.index)).collect::<List<_>>();
+            let named =
+                |edges: &[EdgeView<'_, _>]| edges.iter().map(|edge| (edge.mv(), edge.index())).collect::<List<_>>();
             assert_eq!(named(&two), named(&all[..two.len()]));
             search.rank_root(Vec::<_, 0>::new().as_mut_view());
         });
@@ -465,9 +466,9 @@ fn an_evaluator_that_lists_other_moves_than_it_has_logits_for_is_told() {
             let mut careless = Careless { moves, logits, fails: false };
             let told = Err(RunError::ListsDiffer { moves: moves.into(), logits });
             // The root is evaluated without asking for the list of moves, its children are not.
-            assert_eq!(search.run::<_, EDGES, 64>(&mut careless, 10), told);
+            assert_eq!(search.run(&mut careless, MostMoves::<EDGES>, MostPlies::<64>, 10), told);
             assert_eq!((search.nodes(), search.root_node().in_flight()), (1, 0));
-            assert_eq!(search.run::<_, EDGES, 64>(&mut careless, 10), told, "and once more");
+            assert_eq!(search.run(&mut careless, MostMoves::<EDGES>, MostPlies::<64>, 10), told, "and once more");
         });
     }
 }
@@ -478,20 +479,25 @@ fn what_ends_a_run_is_an_error_that_says_why() {
         std::format!("{error}")
     }
     on_both!(100, 5000, Params::default(), |search| {
-        let failed = search.run::<_, EDGES, 64>(&mut Careless { moves: 2, logits: 2, fails: true }, 10);
+        let failed =
+            search.run(&mut Careless { moves: 2, logits: 2, fails: true }, MostMoves::<EDGES>, MostPlies::<64>, 10);
         assert_eq!(
             failed.map_err(|error| std::format!("{error}")).unwrap_err(),
             "the evaluator failed: no network",
             "also where the evaluator's error is a text"
         );
-        let differ = search.run::<_, EDGES, 64>(&mut Careless { moves: 1, logits: 2, fails: false }, 10).unwrap_err();
+        let differ = search
+            .run(&mut Careless { moves: 1, logits: 2, fails: false }, MostMoves::<EDGES>, MostPlies::<64>, 10)
+            .unwrap_err();
         assert_eq!(
             says(differ),
             "the evaluator listed 1 moves and gave 2 logits for the same position, or for two with equal keys that are not equal"
         );
     });
     on_both!(100, 5000, Params::default(), |search| {
-        let error = search.run::<_, EDGES, 64>(&mut Careless { moves: 0, logits: 0, fails: false }, 10).unwrap_err();
+        let error = search
+            .run(&mut Careless { moves: 0, logits: 0, fails: false }, MostMoves::<EDGES>, MostPlies::<64>, 10)
+            .unwrap_err();
         let why = "a position that goes on came without a legal move";
         assert_eq!(says(error), std::format!("the evaluator's answer was refused: {why}"));
     });

@@ -54,7 +54,7 @@ pub fn check_bounds<R: Repository>(search: &Search<R>, game: &RandomGame) -> usi
         }
         for edge in node.visited() {
             let mut path = path.clone();
-            path.push(edge.mv.unwrap_or_default());
+            path.push(edge.mv().unwrap_or_default());
             todo.extend(edge.child().map(|child| (child, path)));
         }
     }
@@ -89,7 +89,7 @@ fn bounds_below<R: Repository>(search: &Search<R>, least: u32) -> std::collectio
             found.insert(path.clone(), (node.n(), node.bounds()));
         }
         for edge in node.visited() {
-            let path = [&path[..], &[edge.mv.unwrap_or_default()]].concat();
+            let path = [&path[..], &[edge.mv().unwrap_or_default()]].concat();
             todo.extend(edge.child().map(|child| (child, path)));
         }
     }
@@ -201,12 +201,12 @@ fn a_move_that_turned_out_to_lose_leaves_no_other_without_hope() {
         let visits = |search: &Search<_>| search.root_node().edges().map(|edge| edge.n()).collect::<List<_>>();
         let lost = |search: &Search<_>| search.root_node().visited().any(|edge| edge.bounds().upper == Bound::Loss);
         while !lost(search) {
-            search.run::<_, 4, 32>(&mut Trap, 1).unwrap();
+            search.run(&mut Trap, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         }
         let before = visits(search);
         assert!(before[0] > before[1] + 10, "{before:?}");
         search.set_remaining_playouts(Some(10));
-        search.run::<_, 4, 32>(&mut Trap, 10).unwrap();
+        search.run(&mut Trap, MostMoves::<4>, MostPlies::<32>, 10).unwrap();
         let after = visits(search);
         assert_eq!(after[0], before[0]);
         assert!(after[1] > before[1] && after[2] > before[2], "{before:?} {after:?}");
@@ -259,7 +259,7 @@ fn what_is_proven_is_worth_what_it_proves() {
         (ended(-7.0, 0.0), Bound::Loss),
     ] {
         on_both!(1000, 50_000, Params::default(), |search| {
-            search.run::<_, 4, 32>(&mut Almost(value), 2).unwrap();
+            search.run(&mut Almost(value), MostMoves::<4>, MostPlies::<32>, 2).unwrap();
             let edge = search.root().unwrap().edges().next().unwrap();
             let child = edge.child().unwrap();
             assert_eq!((child.bounds().lower, child.bounds().upper), (bound, bound), "{value:?}");
@@ -268,13 +268,67 @@ fn what_is_proven_is_worth_what_it_proves() {
     }
 }
 
+/// A score is final: it keeps its value, proves nothing, and its plies are those of no cycle that could open it again.
+#[test]
+fn a_score_stays_as_it_is() {
+    let score = Value { wl: -0.25, d: 0.5, m: 64.0 };
+    let ends = |line: &[u16]| -> Written {
+        match line.len() {
+            0 => (ours(line, 0.0), &[1.0]),
+            _ => (Verdict::scored(score), &[]),
+        }
+    };
+    for explored in [Explored::Visits, Explored::Weights] {
+        on_both!(1000, 50_000, Params { explored, ..as_written() }, |search| {
+            search.run(&mut WrittenGame(ends), MostMoves::<4>, MostPlies::<8>, 20).unwrap();
+            let child = search.edge_of(0).child().unwrap();
+            assert_eq!((child.ending(), child.bounds(), child.value()), (Some(Ending::Scored), Bounds::OPEN, score));
+            assert_eq!((child.n(), search.nodes(), search.taken_back()), (19, 20, 0));
+            assert_eq!(search.proven(), Bounds::OPEN);
+        });
+    }
+}
+
+/// The moves left of a score do not decide which move is better, as they do between draws.
+#[test]
+fn of_two_scores_the_better_one_is_played() {
+    let ends = |line: &[u16]| -> Written {
+        match line {
+            [] => (ours(line, 0.0), &[0.5, 0.5]),
+            [0, ..] => (Verdict::scored(Value { wl: -0.5, d: 0.0, m: 9.0 }), &[]),
+            _ => (Verdict::scored(Value { wl: 0.5, d: 0.0, m: 1.0 }), &[]),
+        }
+    };
+    on_both!(1000, 50_000, as_written(), |search| {
+        search.run(&mut WrittenGame(ends), MostMoves::<4>, MostPlies::<8>, 60).unwrap();
+        assert!(search.edge_of(1).completed() > 0);
+        assert_eq!(search.best_move(), Some(Move(0)));
+    });
+}
+
+/// Whatever value a host gives to a repetition, it is a draw; the moves left are the cycle's.
+#[test]
+fn a_repetition_is_worth_a_draw() {
+    let ends = |line: &[u16]| -> Written {
+        match line.len() {
+            0 => (ours(line, 0.0), &[1.0]),
+            _ => (Verdict::Terminal(Value { wl: 0.9, d: 0.1, m: 1.0 }, Ending::TwoFold), &[]),
+        }
+    };
+    on_both!(1000, 50_000, as_written(), |search| {
+        search.run(&mut WrittenGame(ends), MostMoves::<4>, MostPlies::<8>, 20).unwrap();
+        let child = search.edge_of(0).child().unwrap();
+        assert_eq!((child.bounds(), child.value()), (Bounds::OPEN, Value { m: 1.0, ..Value::DRAW }));
+    });
+}
+
 #[test]
 fn there_is_a_move_once_one_was_visited() {
     on_both!(1000, 50_000, Params::default(), |search| {
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         assert_eq!(search.best_move(), None);
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
-        assert_eq!(search.best_edge().map(|edge| edge.mv), Some(None));
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
+        assert_eq!(search.best_edge().map(|edge| edge.mv()), Some(None));
         assert_eq!(search.best_move(), Some(Move(1)));
     });
 }
@@ -285,9 +339,9 @@ fn a_move_that_nobody_tried_is_played_before_one_that_loses() {
     let legal = |index: usize| Move(1 + index as u16);
     on_both!(1000, 50_000, Params::default(), |search| {
         assert_eq!(search.move_to_play(0, |_| unreachable!("nothing is known")), None);
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         assert_eq!(search.move_to_play(0, legal), Some(Move(1)), "by its prior");
-        search.run::<_, 4, 32>(&mut Blunder, 1).unwrap();
+        search.run(&mut Blunder, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         assert_eq!(search.move_to_play(0, legal), Some(Move(2)));
         // A move that has a name needs no list.
         let warm = Temperature { start: 0.01, ..Temperature::default() };
@@ -361,10 +415,10 @@ fn limits_are_told_what_the_tree_knows() {
         let mut game = RandomGame { seed, width: 4, length: 6, endings: 30, ..RandomGame::of(0) };
         on_both!(5000, 200_000, Params { draw_score: 0.25, ..Params::default() }, |search| {
             search.run_game(&mut game, 400);
-            let progress = Progress::of(search, &search.counts(), 25.0);
+            let progress = Progress::of(search, &search.run_counts(), 25.0);
             assert_eq!((progress.elapsed_ms, progress.visits, progress.playouts), (25.0, 400, 400));
             assert_eq!(progress.nodes as usize, search.live_nodes());
-            assert_eq!(progress.mean_depth, search.counts().mean_depth() as u32);
+            assert_eq!(progress.mean_depth, search.run_counts().mean_depth() as u32);
             let root = search.root_node();
             let count = |what: Outcome| root.edges().filter(|edge| Outcome::of(edge) == what).count();
             let most = root.edges().map(|edge| edge.completed()).max().unwrap();
@@ -381,7 +435,7 @@ fn limits_are_told_what_the_tree_knows() {
             }
             // Moves that may not be searched are still counted, but nothing is known of them.
             search.set_root_moves([(usize::MAX, Move(0))]);
-            let none = Progress::of(search, &search.counts(), 0.0);
+            let none = Progress::of(search, &search.run_counts(), 0.0);
             assert_eq!((none.root.moves, none.root.most_visits, none.mate_in), (progress.root.moves, 0, None));
         });
     }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// The root's edges with their moves, visits and values, in the order of the moves.
 fn edges<R: Repository>(search: &Search<R>) -> List<(Move, u32, Option<Value>)> {
-    let known = |edge: EdgeView<'_, R>| Some((edge.mv?, edge.completed(), edge.value()));
+    let known = |edge: EdgeView<'_, R>| Some((edge.mv()?, edge.completed(), edge.value()));
     let mut edges: List<_> = search.root_node().visited().filter_map(known).collect();
     edges.sort_by_key(|edge| edge.0.0);
     edges
@@ -89,7 +89,7 @@ fn a_root_may_get_other_moves_and_priors() {
         let even = 1.0 / moves.len() as f32;
         // A move that certainly loses has no prior.
         let prior = |edge: &EdgeView<'_, R>| if edge.bounds().upper == Bound::Loss { 0.0 } else { even };
-        assert!(root.edges().all(|edge| (edge.p - prior(&edge)).abs() < 1e-3));
+        assert!(root.edges().all(|edge| (edge.p() - prior(&edge)).abs() < 1e-3));
     }
     fn holds(seed: u64) -> bool {
         on_both!(5000, 200_000, Params::default(), |search| check(search, game_of(seed)));
@@ -135,7 +135,7 @@ fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)>
             return;
         }
         for edge in node.visited() {
-            if let Some((mv, child)) = edge.mv.zip(edge.child()) {
+            if let Some((mv, child)) = edge.mv().zip(edge.child()) {
                 go(child, &[line, &[mv]].concat(), seen, found);
             }
         }
@@ -149,7 +149,7 @@ fn from_the_leaves<R: Repository>(search: &Search<R>) -> List<(Key, List<Move>)>
 /// Gives each of `nodes`, in their order, a value that follows from the line that leads to it.
 fn value_anew<R: Repository>(search: &mut Search<R>, nodes: &[(Key, List<Move>)], value: &dyn Fn(&[Move]) -> Value) {
     for (node, line) in nodes {
-        let passed_on = |edge: EdgeView<'_, R>| Some((edge.mv?, search.passed_on(&edge.child()?)));
+        let passed_on = |edge: EdgeView<'_, R>| Some((edge.mv()?, search.passed_on(&edge.child()?)));
         let edges: List<(Move, Value)> = search.node(*node).visited().filter_map(passed_on).collect();
         edges.into_iter().for_each(|(mv, value)| search.revalue_edge(*node, mv, value));
         search.revalue(*node, value(line));
@@ -203,7 +203,8 @@ fn an_edge_may_be_told_what_it_is_worth() {
     }
     on_both!(5000, 200_000, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 200);
-        let (mv, visits, before) = (edge(search).mv.unwrap(), edge(search).completed(), edge(search).value().unwrap());
+        let (mv, visits, before) =
+            (edge(search).mv().unwrap(), edge(search).completed(), edge(search).value().unwrap());
         let (root, root_before) = (search.root_node().key(), search.root_node().value());
         let child = edge(search).child().unwrap().value();
         let other = Value { wl: 0.5 * child.wl, ..child };
@@ -218,7 +219,7 @@ fn an_edge_may_be_told_what_it_is_worth() {
         search.revalue_edge(root, Move(9999), child);
         assert!((search.root_node().value().wl - root_before.wl - less).abs() < 1e-5);
         run_in_batches(search, &mut game, 1, 2000);
-        assert!(search.root_node().visited().any(|edge| edge.mv == Some(mv) && edge.completed() > visits));
+        assert!(search.root_node().visited().any(|edge| edge.mv() == Some(mv) && edge.completed() > visits));
         audit(search, &Audit::drained(game));
     });
 }
@@ -245,13 +246,13 @@ const TWICE: [Move; 3] = [Move(1), Move(1), Move(2)];
 #[test]
 fn a_move_that_is_listed_twice_is_kept_twice() {
     on_both!(1000, 50_000, Params::default(), |search| {
-        search.run::<_, 3, 16>(&mut Twice, 100).unwrap();
+        search.run(&mut Twice, MostMoves::<3>, MostPlies::<16>, 100).unwrap();
         let before = edges(search);
         let n = search.nodes();
         assert_eq!(search.renew_root(Value::EVEN, &TWICE, &mut [0.0, 1.0, 0.5]), Ok(n));
         assert_eq!(edges(search).len(), before.len());
         assert_eq!(search.root_node().edge_count(), 3);
-        assert!(search.root_node().edges().all(|edge| edge.p <= 1.0));
+        assert!(search.root_node().edges().all(|edge| edge.p() <= 1.0));
     });
 }
 

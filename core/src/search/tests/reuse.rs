@@ -10,7 +10,7 @@ fn the_game_goes_on() {
     fn go_on<R: Repository>(search: &mut Search<R>, mut game: RandomGame, batch: usize) {
         run_in_batches(search, &mut game, batch, 400);
         let Some(edge) = search.best_edge() else { return };
-        let mv = edge.mv.unwrap();
+        let mv = edge.mv().unwrap();
         let (n, ended) = (edge.completed(), edge.child().is_some_and(|child| !child.is_expanded()));
         let kept = search.advance(&[mv]);
         // A child that ended the game is evaluated anew as a root.
@@ -20,7 +20,7 @@ fn the_game_goes_on() {
         audit(search, &Audit::drained(moved));
         search.start_move();
         search.run_game(&mut moved, 200);
-        assert_eq!(u64::from(search.nodes()), u64::from(kept) + search.counts().playouts);
+        assert_eq!(u64::from(search.nodes()), u64::from(kept) + search.run_counts().playouts);
         audit(search, &Audit::drained(moved));
     }
     fn holds(seed: u64, batch: u8) -> bool {
@@ -42,7 +42,7 @@ fn a_move_that_nobody_visited_begins_anew() {
         // The same with a move that was folded.
         run_in_batches(search, &mut game, 1, 30);
         while search.recycle() > 0 {}
-        let folded = search.root_node().visited().find(|edge| edge.child().is_none()).and_then(|edge| edge.mv);
+        let folded = search.root_node().visited().find(|edge| edge.child().is_none()).and_then(|edge| edge.mv());
         assert_eq!(search.advance(&[folded.unwrap()]), 0);
         assert_eq!((search.nodes(), search.repository().live_nodes()), (0, 1));
     });
@@ -56,9 +56,9 @@ fn a_proven_root_counts_its_folded_children() {
         let proven = |edge: &EdgeView<'_, R>| {
             edge.child().is_some_and(|child| child.is_expanded() && child.ending().is_some() && child.n() > 4)
         };
-        let mv = search.root_node().visited().find(proven)?.mv?;
+        let mv = search.root_node().visited().find(proven)?.mv()?;
         while search.recycle() > 0 {}
-        let edge = search.root_node().visited().find(|edge| edge.mv == Some(mv))?;
+        let edge = search.root_node().visited().find(|edge| edge.mv() == Some(mv))?;
         let child = edge.child().filter(NodeView::is_expanded)?;
         let kept = 1 + child.visited().map(|edge| edge.n()).sum::<u32>();
         assert_eq!(search.advance(&[mv]), kept);
@@ -109,13 +109,13 @@ impl Evaluator for Cycle {
 #[test]
 fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
     on_both!(100, 5000, Params::default(), |search| {
-        search.run::<_, 4, 32>(&mut Cycle { before: 0 }, 20).unwrap();
+        search.run(&mut Cycle { before: 0 }, MostMoves::<4>, MostPlies::<32>, 20).unwrap();
         let drawn = search.root_node().value();
         assert!(drawn.d > 0.7, "{drawn:?}");
         let kept = search.advance(&[Move(1), Move(1)]);
         assert_eq!(kept, 18);
         search.start_move();
-        search.run::<_, 4, 32>(&mut Cycle { before: 2 }, 1).unwrap();
+        search.run(&mut Cycle { before: 2 }, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         // Sixteen draws were taken back, and one playout went on below.
         assert_eq!(search.taken_back(), 16);
         assert_eq!(search.nodes(), 3);
@@ -177,13 +177,13 @@ impl Evaluator for Perpetual {
 /// Visits of both moves, first one playout and then some hundreds after the repetition has come to reach behind the
 /// root.
 fn after_the_perpetual<R: Repository>(search: &mut Search<R>) -> List<(u32, u32)> {
-    search.run::<_, 4, 64>(&mut Perpetual { before: &[] }, 1000).unwrap();
+    search.run(&mut Perpetual { before: &[] }, MostMoves::<4>, MostPlies::<64>, 1000).unwrap();
     search.advance(&[Move(1), Move(2)]);
     search.start_move();
     let found = [1, 600].map(|more| {
-        search.run::<_, 4, 64>(&mut Perpetual { before: &[1, 2] }, more).unwrap();
+        search.run(&mut Perpetual { before: &[1, 2] }, MostMoves::<4>, MostPlies::<64>, more).unwrap();
         let root = search.root_node();
-        let visits = |mv| root.visited().find(|edge| edge.mv == Some(Move(mv))).map_or(0, |edge| edge.n());
+        let visits = |mv| root.visited().find(|edge| edge.mv() == Some(Move(mv))).map_or(0, |edge| edge.n());
         assert_eq!(root.n(), 1 + visits(3) + visits(5));
         (visits(3), visits(5))
     });
@@ -208,7 +208,7 @@ fn what_was_said_of_a_roots_moves_is_not_said_of_the_nexts() {
         let mut moved = game;
         run_in_batches(search, &mut moved, 1, 200);
         let edge = search.root_node().visited().next().unwrap();
-        let mv = edge.mv.unwrap();
+        let mv = edge.mv().unwrap();
         let restrict = |search: &mut Search<_>| {
             search.set_root_moves([(0, Move(7))]);
             search.set_remaining_playouts(Some(1));

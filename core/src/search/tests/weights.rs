@@ -1,7 +1,7 @@
 //! Searches like KataGo's, whose visits count more or less.
 
 use super::*;
-use crate::evaluate::{Answer, Ending, Moves, Value, Verdict};
+use crate::evaluate::{Answer, Moves, Value, Verdict};
 use crate::formula::weighing::Weighing;
 use heapless::VecView;
 use quickcheck::QuickCheck;
@@ -80,7 +80,7 @@ fn the_roots_priors_sum_to_what_is_said() {
     let mut game = RandomGame::of(3);
     on_both!(1000, 50_000, as_katago(), |search| {
         run_in_batches(search, &mut game, 1, 40);
-        let of = |node: NodeView<'_, _>| node.edges().map(|edge| edge.p).sum::<f32>();
+        let of = |node: NodeView<'_, _>| node.edges().map(|edge| edge.p()).sum::<f32>();
         assert!((of(search.root_node()) - 0.7).abs() < 1e-2);
         let child = search.root_node().visited().filter_map(|edge| edge.child()).find(|child| child.is_expanded());
         assert!((of(child.expect("a child")) - 1.0).abs() < 1e-2);
@@ -103,7 +103,7 @@ impl Evaluator for TwoDraws {
         let weighing = |weight| Value { m: weight * Value::WEIGHT_ONE, ..Value::EVEN };
         let (key, verdict) = match line.next_back() {
             None => (0, Verdict::Position(weighing(1.0))),
-            Some(mv) => (1 + u64::from(mv.0), Verdict::Terminal(weighing(self.0[usize::from(mv.0)]), Ending::TwoFold)),
+            Some(mv) => (1 + u64::from(mv.0), Verdict::scored(weighing(self.0[usize::from(mv.0)]))),
         };
         if key == 0 {
             policy.extend([0.0; 2]);
@@ -119,8 +119,8 @@ fn exploration_goes_by_what_visits_weigh() {
     let visits = |explored, weights| {
         let (mut of, params) = ([0; 2], Params { explored, ..Params::default() });
         on_both!(10, 500, params, |search| {
-            search.run::<_, 2, 8>(&mut TwoDraws(weights), 101).unwrap();
-            search.root_node().visited().for_each(|edge| of[usize::from(edge.mv.unwrap().0)] = edge.completed());
+            search.run(&mut TwoDraws(weights), MostMoves::<2>, MostPlies::<8>, 101).unwrap();
+            search.root_node().visited().for_each(|edge| of[usize::from(edge.mv().unwrap().0)] = edge.completed());
             assert_eq!(search.root_node().n(), 101);
         });
         of
