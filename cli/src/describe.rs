@@ -2,8 +2,8 @@
 
 mod katago;
 
+use crate::console::{Console, aside};
 use crate::engine::{BackendKind, EvaluatorSettings, WantedBackend, Weights, drivers, refusal, try_network, wanted};
-use crate::uci::console::{Console, aside};
 use oncilla_nets::{Fault, HeadChoice};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 

@@ -18,11 +18,11 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::console::{Console, aside};
 use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN, model};
+use crate::input::{Input, listen};
 use crate::softmax::softmax;
 use crate::uci::command::Setup;
-use crate::uci::console::{Console, aside};
-use crate::uci::input::{Input, listen};
 
 /// The most lines that are evaluated together.
 const BATCH: usize = 64;
@@ -206,9 +206,9 @@ fn one_answer(evaluator: &Evaluator, batch: &mut Batch, at: usize, (history, che
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::tests::SharedBuffer;
     use crate::engine::BackendKind;
     use crate::options::Typed;
-    use crate::uci::console::tests::SharedBuffer;
     use serde_json::json;
 
     fn answers(input: &str) -> Vec<Value> {

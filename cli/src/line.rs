@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use crate::uci::console::aside;
+use crate::console::aside;
 
 /// Some editors put this in front of UTF-8 text. If files were joined, it may be at the beginning of any line.
 pub const BYTE_ORDER_MARK: char = '\u{feff}';

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use argh::{ArgsInfo, FromArgs};
+use oncilla::console::{Console, aside};
 use oncilla::engine;
-use oncilla::go::{LEAST_SIDE, board_size};
+use oncilla::go::{LEAST_SIDE, Params, board_size};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Typed, Value, backend, print, table};
-use oncilla::uci::console::{Console, aside};
 use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
 use oncilla_go::{MAX_SIDE, Size};
 
@@ -439,7 +439,7 @@ fn say_what_is_not_used(Args { unused, typed, .. }: &Args, meaning: &Meaning, is
     }
     let is_go = engine::is_go(&meaning.settings.evaluator);
     for (file, names) in unused {
-        let means_something = |name: &str| is_the_commands(name) || is_go && analysis::go::Params::heeds(typed, name);
+        let means_something = |name: &str| is_the_commands(name) || is_go && Params::heeds(typed, name);
         let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !means_something(name)).collect();
         if !names.is_empty() {
             aside(&format!("{file}: not used: {}", names.join(", ")));

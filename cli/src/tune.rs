@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use crate::child;
 use oncilla_go::Size;
 
+use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, Subject, Weights, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::progress::Progress;
 use crate::system;
-use crate::uci::console::{Console, aside};
 
 /// The arguments of the command.
 #[derive(Clone, Debug)]

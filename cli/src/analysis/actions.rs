@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-use super::fields::Fields;
 use super::nothing;
 use super::output::Output;
 use super::queue::{Queue, QueuedQuery, Turn};
-use super::request::{Object, Refusal};
+use super::request::Refusal;
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
+use crate::fields::Fields;
+use crate::fields::Object;
 
 /// The networks and their caches, of chess or Go, with what actions need of them.
 pub trait About {

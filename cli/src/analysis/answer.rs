@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 
 use super::hash;
 use super::query::{Query, TreeBounds, Wanted};
-use super::request::Object;
 use crate::engine::{EdgeView, Evaluator, RootResults, Search, Settings, mate};
+use crate::fields::Object;
 use crate::options::Perspective;
 
 /// Length of the longest `pv`: its first move and `analysisPVLen` more, of which there are at most 1000.

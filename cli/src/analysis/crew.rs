@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::ANSWERS_SHARE;
-use super::fields::BadField;
 use super::output::Output;
 use super::queue::{Queue, QueuedQuery};
 use super::request::Refusal;
 use super::turns::Read;
 use crate::engine::bytes_of_mb;
+use crate::fields::BadField;
 use serde_json::json;
 
 /// The workers, with the queue and the output.

@@ -19,7 +19,6 @@ mod crew;
 mod due;
 #[cfg(test)]
 mod failing;
-mod fields;
 pub mod go;
 mod hash;
 mod lines;
@@ -39,19 +38,18 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use crew::{refusal, warning_line};
-pub use fields::{BadField, Fields, integer};
 pub use output::{Heard, Output};
 pub use pool::Pool;
 use query::Defaults;
-pub use request::Object;
 use request::Request;
 use turns::Read;
 
+use crate::console::{Console, aside};
 use crate::engine::bytes_of_mb;
+use crate::fields::Object;
 use crate::line;
 use crate::options::{Typed, katago};
 use crate::text::quoted;
-use crate::uci::console::{Console, aside};
 
 /// The line on standard error that tells a client that requests are read from now on.
 const READY: &str = "Started, ready to begin handling requests";
@@ -181,7 +179,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
     let is_of_go =
         |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::engine::is_go(&meaning.settings.evaluator));
     let typed =
-        overridden(&switches.overrides, typed, |typed, name| go::Params::heeds(typed, name) && is_of_go(typed))?;
+        overridden(&switches.overrides, typed, |typed, name| crate::go::Params::heeds(typed, name) && is_of_go(typed))?;
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), bytes_of_mb(meaning.analysis.queue_mb) / ANSWERS_SHARE)

@@ -5,8 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::fields::{self, BadField, Fields, MoveRule};
 use crate::engine::{Restriction, Restrictions};
+use crate::fields::{self, BadField, Fields, MoveRule};
 use crate::san;
 
 /// The start position and the moves that were played; two bytes per move.

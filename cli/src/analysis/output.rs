@@ -10,8 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::single::Single;
+use crate::console::{Console, aside};
 use crate::engine::guarded;
-use crate::uci::console::{Console, aside};
 
 /// What a channel receives in place of the console.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use super::actions::Actions;
 use super::crew::QueryCrew;
 use super::output::Output;
 use super::query::{self, Defaults, Query};
-use super::request::Object;
 use super::sessions::Sessions;
 use super::worker::Worker;
+use crate::console::aside;
 use crate::engine::{CacheSize, Evaluator, Settings, open_tablebases};
+use crate::fields::Object;
 use crate::options::{Meaning, Typed};
-use crate::uci::console::aside;
 use memory::{Asked, Shares, Trees};
 use oncilla_syzygy::Tablebases;
 

@@ -6,12 +6,12 @@ use oncilla_core::search::Fpu;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::fields::{BadField, Fields, ROOT_FPU, integer};
 use super::moves::{self, Game};
 use super::queue::QueuedQuery;
-use super::request::Object;
 use super::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
+use crate::fields::Object;
+use crate::fields::{BadField, Fields, ROOT_FPU, integer};
 use crate::options::{Analysis, Kind, Meaning, Opt, Perspective, Typed, katago};
 use crate::score::ScoreType;
 

@@ -1,12 +1,10 @@
 //! Parses a line into a request: a JSON object with an id. A line may contain anything; one that is no request gets one
 //! answer, with the id if it can be found.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::lines::InputLine;
-
-/// A JSON object.
-pub type Object = Map<String, Value>;
+use crate::fields::Object;
 
 /// The most JSON values of a line. Each takes some hundred bytes of memory, however short its text is. A query for
 /// every position of a game of 10,000 plies, each with a priority, has 30,000.

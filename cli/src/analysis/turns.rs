@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::fields::{BadField, Fields, integer};
+use crate::fields::{BadField, Fields, integer};
 
 /// From 1 − 2⁶² to 2⁶² − 1.
 const PRIORITIES: RangeInclusive<i64> = 1 - (1 << 62)..=(1 << 62) - 1;

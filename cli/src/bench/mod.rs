@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use oncilla_chess::{History, notation, pack};
 use serde::Serialize;
 
+use crate::console::{Console, aside};
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers, peak_resident_bytes};
 use crate::progress::Progress;
 use crate::uci::command::Setup;
-use crate::uci::console::{Console, aside};
 use crate::uci::statistics;
 
 pub use positions::POSITIONS;

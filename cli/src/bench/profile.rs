@@ -9,9 +9,9 @@ use oncilla_opencl::opencl::{MAX_BATCH, Options};
 use serde::Serialize;
 
 use super::backend::sizes;
+use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
-use crate::uci::console::{Console, aside};
 
 /// The number of runs of each batch size, whose mean is taken.
 const RUNS: usize = 50;

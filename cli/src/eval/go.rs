@@ -15,12 +15,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::analysis::Object;
-use crate::analysis::go::{Imitation, Params, Transcript, is_field, rules};
-use crate::analysis::{BadField, Fields, integer};
+use crate::analysis::go::is_field;
+use crate::console::aside;
 use crate::engine::EvaluatorSettings;
+use crate::fields::Object;
+use crate::fields::{BadField, Fields, integer};
+use crate::go::setup::{Transcript, rules};
 use crate::go::{Batch, Evaluation, Evaluator, Game, PolicyRules, Question};
-use crate::uci::console::aside;
+use crate::go::{Imitation, Params};
 
 /// The network's own policy: not optimistic, and without a limit for the pass.
 const PLAIN: PolicyRules = PolicyRules { temperature: 1.0, optimism: 0.0, most_pass: 1.0 };

@@ -13,24 +13,33 @@ pub mod ending;
 mod evaluation;
 mod evaluator;
 mod human;
+mod imitation;
 mod input;
 pub mod notes;
+pub mod params;
+pub mod restrictions;
 mod reuse;
 mod run;
 mod samples;
 mod search;
+pub mod setup;
 #[cfg(test)]
 pub(crate) mod tests;
 mod uncertainty;
 pub mod utility;
+pub mod vertex;
 
 pub use beside::{beside, shares_of_cache};
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use human::HumanExploration;
+pub use imitation::Imitation;
+pub use params::Params;
+pub use restrictions::Restrictions;
 pub use run::{Limits, memory};
 pub use samples::{inputs, samples};
 pub use search::{Allowed, Plan, Search, Seen, Step};
+pub use setup::Setup;
 pub use uncertainty::Uncertainty;
 
 use oncilla_go::Size;

@@ -6,8 +6,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::args::{self, Args};
-use crate::analysis::go::{Restrictions, Wanted};
-use crate::analysis::{Fields, Object};
+use crate::analysis::go::Wanted;
+use crate::fields::{Fields, Object};
+use crate::go::Restrictions;
 
 /// The program whose format the lines have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use oncilla_go::{Color, Move, Size};
 
-use crate::analysis::go::vertex::{self, Vertex};
+use crate::go::vertex::{self, Vertex};
 use crate::text::quoted;
 
 /// A command's arguments.

@@ -15,11 +15,12 @@ use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
-use crate::analysis::Object;
-use crate::analysis::go::{Params, Reporter, describe_model, setup};
+use crate::analysis::go::{Reporter, describe_model};
+use crate::console::aside;
+use crate::fields::Object;
 use crate::go::{Evaluation, Evaluator, Game, LEAST_SIDE, Search, board_size};
+use crate::go::{Params, setup};
 use crate::text::quoted;
-use crate::uci::console::aside;
 
 /// The result of a command: its answer, or an error message.
 pub type Reply = Result<String, String>;

@@ -38,12 +38,12 @@ use std::sync::Arc;
 use oncilla_go::Size;
 use oncilla_nets::katago::Model;
 
-use crate::analysis::go::Params;
 use crate::analysis::overridden;
+use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, Weights, model, of_network};
+use crate::go::Params;
+use crate::input::listen;
 use crate::options::Typed;
-use crate::uci::console::{Console, aside};
-use crate::uci::input::listen;
 use player::Player;
 use record::Record;
 use session::{LineQueue, Session};

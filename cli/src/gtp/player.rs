@@ -17,14 +17,15 @@ use super::scoring::Judged;
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
-use crate::analysis::go::{Imitation, Params, Reporter, Wanted};
+use crate::analysis::go::{Reporter, Wanted};
+use crate::console::aside;
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{
     self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search, beside, shares_of_cache,
 };
+use crate::go::{Imitation, Params};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
-use crate::uci::console::aside;
 
 /// What the player does in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

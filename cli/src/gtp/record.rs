@@ -2,8 +2,8 @@
 
 use oncilla_go::{Board, Color, Komi, Move, Rules, Size};
 
-use crate::analysis::go::Setup;
 use crate::go::Game;
+use crate::go::Setup;
 
 /// A game whose moves can be taken back.
 #[derive(Clone, Debug)]

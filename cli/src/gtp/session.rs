@@ -9,10 +9,10 @@ use super::line::{CommandLine, answer};
 use super::player::Player;
 use super::record::Record;
 use super::slot::SearchSlot;
+use crate::console::{Console, aside};
 use crate::engine::guarded;
+use crate::input::Input;
 use crate::text::quoted;
-use crate::uci::console::{Console, aside};
-use crate::uci::input::Input;
 
 /// The lines of input, which a thread reads.
 pub struct LineQueue {

@@ -4,9 +4,9 @@
 use oncilla_go::Rules;
 use serde_json::Value;
 
-use crate::analysis::Object;
-use crate::analysis::go::params::{ANYTHING, Kind, Row, params};
-use crate::analysis::go::setup;
+use crate::fields::Object;
+use crate::go::params::{ANYTHING, Kind, Row, params};
+use crate::go::setup;
 use crate::options::{Meaning, Typed};
 use crate::text::quoted;
 
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn names_stand_in_one_place() {
-        use crate::analysis::go::Params;
+        use crate::go::Params;
         for name in Settings::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).chain(AXES.map(|(name, _)| name)) {
             assert!(Settings::has(name), "{name}");
             let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer"].contains(&name)

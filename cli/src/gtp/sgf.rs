@@ -69,7 +69,7 @@ pub fn read(text: &str) -> Result<Sgf, String> {
             }
             "PL" => {
                 let text = values.first().map_or("", String::as_str);
-                sgf.first = crate::analysis::go::vertex::player(text.trim());
+                sgf.first = crate::go::vertex::player(text.trim());
             }
             _ => {}
         }

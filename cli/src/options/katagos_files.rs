@@ -4,7 +4,7 @@
 
 use super::config::{Syntax, parse};
 use super::{Typed, katago};
-use crate::analysis::go::Params;
+use crate::go::Params;
 use crate::gtp::Settings;
 use crate::gtp::settings::rules;
 

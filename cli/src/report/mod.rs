@@ -22,10 +22,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Instant;
 
+use crate::console::{Console, aside};
 use crate::options::{Analysis, Typed, table};
 use crate::progress::Progress;
 use crate::text;
-use crate::uci::console::{Console, aside};
 use crate::{system, utf16};
 use files::Files;
 use flate2::bufread::MultiGzDecoder;

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::judge::Answer;
 use super::pgn::Game;
-use crate::analysis::{Analyst, Heard, Object, Output, Pool};
+use crate::analysis::{Analyst, Heard, Output, Pool};
+use crate::fields::Object;
 use crate::options::{Meaning, Typed};
 
 /// The number of games beyond those that are being searched, so that the search does not wait for reading and writing.

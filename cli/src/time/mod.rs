@@ -6,8 +6,8 @@ mod report;
 pub use history::{Move, Played};
 pub use report::Explained;
 
+use crate::console::Console;
 use crate::engine::Settings;
-use crate::uci::console::Console;
 use oncilla_core::time::{Clock, Manager, ManagerParams};
 use std::path::PathBuf;
 

@@ -6,8 +6,6 @@
 //! Specification: <https://www.shredderchess.com/download/div/uci.zip>.
 
 pub mod command;
-pub mod console;
-pub(crate) mod input;
 mod report;
 mod session;
 pub mod statistics;

@@ -10,8 +10,8 @@ use crate::engine::{Done, Info, Line, MoveStats, Observer, Settings};
 use crate::options::Output;
 use crate::score::wdl_per_mille;
 
-use super::console::Console;
 use super::{statistics, stats};
+use crate::console::Console;
 
 /// The best move of a position without legal moves.
 ///
@@ -170,9 +170,9 @@ impl Observer for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::tests::SharedBuffer;
     use crate::options::Typed;
     use crate::score::ScoreType;
-    use crate::uci::console::tests::SharedBuffer;
     use oncilla_chess::History;
     use oncilla_core::evaluate::Value;
 

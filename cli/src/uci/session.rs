@@ -12,9 +12,9 @@ use crate::engine::{Engine, Go, NO_THREAD};
 use crate::options::{Change, Meaning, OptionError, Typed, UnknownOption, print, table};
 
 use super::command::{self, Command, GoWords, Setup};
-use super::console::Console;
-use super::input::{Input, Kept, listen};
 use super::report::Report;
+use crate::console::Console;
+use crate::input::{Input, Kept, listen};
 
 /// How long `quit` waits for a search to end or a network to load. Whatever takes longer may depend on a device or a
 /// file that never becomes ready.
@@ -446,7 +446,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::uci::console::tests::SharedBuffer;
+    use crate::console::tests::SharedBuffer;
 
     /// The lines that the session prints. No search is started here; the integration tests do that.
     fn answers(input: &str) -> Vec<String> {

@@ -3,8 +3,8 @@
 use crate::random::Random;
 use crate::script::{Command, Kind, Script, Waits};
 use crate::transcript::Transcript;
+use oncilla::console::Console;
 use oncilla::options::args::Args;
-use oncilla::uci::console::Console;
 use std::io::{BufReader, Write};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -8,13 +8,13 @@ use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
 
 use super::choice::Arm;
-use super::params::Params;
 use super::query::{Query, Wanted};
 use crate::analysis::answer::number;
 use crate::analysis::hash;
-use crate::analysis::request::Object;
+use crate::fields::Object;
 use crate::go::ending::{self, Searched};
 use crate::go::notes::{At, Averages, Note};
+use crate::go::params::Params;
 use crate::go::{Evaluation, Game, Search};
 use crate::options::Perspective;
 

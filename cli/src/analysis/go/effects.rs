@@ -1,9 +1,9 @@
 //! Every parameter of the search has an effect: with another value, the same search gives another answer.
 
 use super::answer;
-use super::imitation::Imitation;
-use super::params::Params;
 use super::query::{Defaults, Query};
+use crate::go::Imitation;
+use crate::go::params::Params;
 use crate::go::tests::evaluator_with;
 use crate::go::{self, Evaluator, Game, Limits, Plan, Search};
 use serde_json::{Value, json};

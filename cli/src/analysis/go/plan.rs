@@ -1,9 +1,9 @@
 //! The search plan that follows from parameters.
 
-use super::params::Params;
 use super::query::Query;
-use super::restrictions::Restrictions;
 use crate::go::bias::Correction;
+use crate::go::params::Params;
+use crate::go::restrictions::Restrictions;
 use crate::go::utility::Factors;
 use crate::go::{Allowed, HumanExploration, Plan, PolicyRules, Question, Seen, Uncertainty};
 use oncilla_core::formula::noise::Dirichlet;

@@ -6,8 +6,6 @@ use oncilla_go::Size;
 use oncilla_nets::katago::Model;
 use serde_json::{Value, json};
 
-use super::imitation::Imitation;
-use super::params::Params;
 use super::query::{Defaults, Query};
 use super::worker::Worker;
 use crate::analysis::Analyst;
@@ -16,12 +14,14 @@ use crate::analysis::crew::QueryCrew;
 use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
 use crate::analysis::pool::{MOST_AT_A_TIME, threads};
-use crate::analysis::request::Object;
+use crate::console::aside;
 use crate::engine::bytes_of_mb;
 use crate::engine::{CacheCounts, EvaluatorCounts};
+use crate::fields::Object;
+use crate::go::Imitation;
+use crate::go::params::Params;
 use crate::go::{Evaluator, beside, shares_of_cache};
 use crate::options::{Meaning, Typed};
-use crate::uci::console::aside;
 
 /// If the user does not say how many positions are searched at a time, it is as many as suit what runs this largest
 /// board.

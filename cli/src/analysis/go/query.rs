@@ -3,15 +3,15 @@
 use oncilla_go::Rules;
 use serde_json::Value;
 
-use super::imitation::Imitation;
-use super::params::Params;
-use super::restrictions::Restrictions;
-use super::setup::{self, Setup, Transcript};
-use crate::analysis::fields::{BadField, Fields, ROOT_FPU};
 use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
-use crate::analysis::request::Object;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
+use crate::fields::Object;
+use crate::fields::{BadField, Fields, ROOT_FPU};
+use crate::go::Imitation;
+use crate::go::params::Params;
+use crate::go::restrictions::Restrictions;
+use crate::go::setup::{self, Setup, Transcript};
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [

@@ -5,11 +5,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::params::Params;
 use super::query::{Defaults, Query};
 use crate::analysis::lines::InputLine;
 use crate::analysis::request::{self, Request};
 use crate::analysis::turns::{Accepted, Read};
+use crate::go::params::Params;
 
 /// The sessions in which every turn was answered.
 const SESSIONS: [&str; 20] = [

@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::analysis::request::MOST_VALUES;
+use crate::console::aside;
 use crate::engine::{LEAST_TREE_MB, Settings, most_of_cache, resident_bytes, too_low};
 use crate::options::Analysis;
-use crate::uci::console::aside;
 
 /// Memory that a search uses besides its tree: for a thread, events and a batch.
 const BESIDE_TREE_MB: usize = 1;

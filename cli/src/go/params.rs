@@ -594,7 +594,7 @@ mod tests {
     /// Every parameter that can be set is documented.
     #[test]
     fn the_page_about_go_has_every_parameter() {
-        let page = include_str!("../../../../docs/go.md");
+        let page = include_str!("../../../docs/go.md");
         for row in Params::TABLE {
             assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
         }
@@ -606,7 +606,7 @@ mod tests {
     /// The example has every row: with its default, or behind a `#` with another value if the default is nothing.
     #[test]
     fn the_example_configuration_has_the_defaults() {
-        let text = include_str!("../../../../fixtures/analysis/analysis_example_go.cfg");
+        let text = include_str!("../../../fixtures/analysis/analysis_example_go.cfg");
         let pairs = |line: &'static str| line.split_once(" = ");
         let mut names = BTreeSet::new();
         for (name, value) in text.lines().filter(|line| !line.starts_with('#')).filter_map(pairs) {

@@ -1,9 +1,11 @@
 //! Reads the fields of a request and checks their types and ranges.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::request::Object;
 use crate::options::table::MOST_VISITS;
+
+/// A JSON object.
+pub type Object = Map<String, Value>;
 
 /// A wrong field, for which a request is refused. As in KataGo, for a list of rules it is the field of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

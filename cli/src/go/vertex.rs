@@ -3,7 +3,7 @@
 use oncilla_go::{Color, Move, Size};
 use serde_json::Value;
 
-use crate::analysis::fields::BadField;
+use crate::fields::BadField;
 
 /// A place that a text names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Which networks for human play there are, and what may be set because of that.
 
 use super::params::Params;
+use crate::console::aside;
 use crate::go::NO_PROFILE;
 use crate::options::{Meaning, Typed};
-use crate::uci::console::aside;
 use oncilla_go::profile::Profile;
 use oncilla_nets::katago::Model;
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::vertex::{self, Vertex};
-use crate::analysis::fields::{BadField, Fields, MoveRules};
+use crate::fields::{BadField, Fields, MoveRules};
 
 /// Which moves may not be searched, by player and depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

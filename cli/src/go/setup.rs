@@ -7,8 +7,8 @@ use oncilla_go::{
 use serde_json::Value;
 
 use super::vertex::{self, Vertex};
-use crate::analysis::fields::{BadField, Fields, integer};
-use crate::analysis::request::Object;
+use crate::fields::Object;
+use crate::fields::{BadField, Fields, integer};
 use crate::go::LEAST_SIDE;
 
 /// The room for moves that a game keeps free, because a search plays on from it.
