@@ -154,8 +154,8 @@ impl<'o> Fields<'o> {
     /// game has in its own notation.
     ///
     /// # Errors
-    /// Both fields are there, or one that is no list of rules, or a field of a rule is wrong, which is then named by its
-    /// own name, as in KataGo.
+    /// Both fields are there, or one that is no list of rules, or a field of a rule is wrong, which is then named by
+    /// its own name, as in KataGo.
     pub fn move_rules<P: Copy + PartialEq, M>(
         self,
         player: impl Fn(&str) -> Option<P>,

@@ -47,7 +47,8 @@ use oncilla_go::Size;
 /// The shortest side of a board: KataGo's networks know none of a single line.
 pub const LEAST_SIDE: u8 = 2;
 
-/// The size of a board whose columns and rows somebody has written, each from [`LEAST_SIDE`] to [`MAX_SIDE`](oncilla_go::MAX_SIDE).
+/// The size of a board whose columns and rows somebody has written, each from [`LEAST_SIDE`] to
+/// [`MAX_SIDE`](oncilla_go::MAX_SIDE).
 pub fn board_size(columns: &str, rows: &str) -> Option<Size> {
     let side = |text: &str| text.trim().parse().ok().filter(|side| *side >= LEAST_SIDE);
     Size::new(side(columns)?, side(rows)?)
