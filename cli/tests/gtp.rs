@@ -602,6 +602,16 @@ fn the_networks_own_word_is_complete() {
     assert!(!all[1].0 && all[2].2.matches("symmetry").count() == 4);
 }
 
+/// The search for a move out of turn knows nothing of earlier positions, so superko must not forbid what it chooses.
+#[test]
+fn a_move_out_of_turn_is_not_forbidden_by_what_was_before() {
+    let allowed = last(&QUICK, &format!("{KO}play b pass\nkata-genmove_analyze b 100000 allow b C2 1\n"));
+    assert!(allowed.ends_with("play C2"), "{allowed}");
+    assert_eq!(last(&QUICK, &format!("{KO}play b pass\nplay b C2\n")), "");
+    let in_turn = heard(&QUICK, &format!("{KO}play b pass\nplay w pass\nplay b C2\n")).pop().unwrap();
+    assert!(!in_turn.0 && in_turn.2.contains("superko"), "{in_turn:?}");
+}
+
 #[test]
 fn games_are_written_and_read() {
     let folder = Folder::new("gtp-sgf");
