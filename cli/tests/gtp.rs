@@ -612,6 +612,31 @@ fn a_move_out_of_turn_is_not_forbidden_by_what_was_before() {
     assert!(!in_turn.0 && in_turn.2.contains("superko"), "{in_turn:?}");
 }
 
+/// Neither a pass that wins or ends the game nor the likeliest move is played where `avoid` or `allow` excludes it.
+#[test]
+fn what_is_excluded_is_not_played() {
+    let asked = "kata-genmove_analyze b 100000";
+    let played = |input: &str| last(&QUICK, input).rsplit_once("play ").map(|(_, mv)| mv.to_string()).unwrap();
+    // Black owns the whole board, so a pass wins.
+    let won = "boardsize 5\nset_position b B3 b C3 b D3\nplay b C4\nplay w pass\n";
+    assert_eq!(played(&format!("{won}{asked}\n")), "pass");
+    assert_ne!(played(&format!("{won}{asked} avoid b pass 1\n")), "pass");
+    assert!(["E5", "E4"].contains(&&played(&format!("{won}{asked} allow b E5,E4 1\n"))[..]));
+    // White has passed twice in the same position, so a pass ends the game.
+    let first = "C3 C2 A3 B2 D3 B3 B4 D2 E2 A4 A5 A2 C4 A4 B5 D5 D1 C1 E3 E4 A3 D4 B1 E1 pass";
+    let cycle = format!("{first} A4 D1 A1 A3 E1 pass A4 D1 pass A3 E1 pass");
+    let moves = cycle.split(' ').enumerate().map(|(at, mv)| format!("play {} {mv}\n", ["b", "w"][at % 2]));
+    let ended = format!("boardsize 5\nkata-set-rules koSIMPLEscoreAREAtaxNONEsui0\n{}", moves.collect::<String>());
+    let color = ["b", "w"][cycle.split(' ').count() % 2];
+    assert_eq!(played(&format!("{ended}kata-genmove_analyze {color} 100000\n")), "pass");
+    assert_ne!(played(&format!("{ended}kata-genmove_analyze {color} 100000 avoid {color} pass 1\n")), "pass");
+    // There is a stone on the only point that is allowed.
+    let all = heard(&QUICK, &format!("boardsize 9\nplay b C3\nplay w E5\n7 {asked} allow b C3 1\nshowboard\n"));
+    let error = "cannot move: expected a legal move among those that avoid or allow leaves, got none";
+    assert_eq!(all[3], (false, "7".to_string(), error.to_string()));
+    assert_eq!(stones(&all[4].2).matches(['X', 'O']).count(), 2);
+}
+
 #[test]
 fn games_are_written_and_read() {
     let folder = Folder::new("gtp-sgf");
@@ -947,6 +972,19 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
         says(&format!("kata-set-param resignMinMovesPerBoardArea {share}\n{moves}"))
     };
     assert_eq!((early("0") == "resign", early("0.1") == "resign"), (true, false));
+    // A pass wins, but is excluded.
+    let alive: String = ["C1", "C2", "C3", "C4", "C5", "B3"]
+        .iter()
+        .zip(["A1", "A2", "A3", "A4", "A5", "pass"])
+        .map(|(black, white)| format!("play b {black}\nplay w {white}\n"))
+        .collect();
+    let chosen = |more: &str| {
+        let asked = format!("boardsize 5\nkomi 0.5\nkata-set-rules chinese\n{alive}kata-genmove_analyze b 100000");
+        says(&format!("{asked}{more}\n")).rsplit_once("play ").map(|(_, mv)| mv.to_string()).unwrap()
+    };
+    assert_eq!(chosen(""), "pass");
+    assert_ne!(chosen(" avoid b pass 1"), "pass");
+    assert!(["E5", "E4"].contains(&&chosen(" allow b E5,E4 1")[..]));
     // White's stone at A5 is dead.
     let dead = format!("{won}play b pass\nplay w A5\n");
     assert_eq!(says(&format!("{dead}final_status_list dead\n")), "A5");
