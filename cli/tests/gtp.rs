@@ -637,6 +637,22 @@ fn what_is_excluded_is_not_played() {
     assert_eq!(stones(&all[4].2).matches(['X', 'O']).count(), 2);
 }
 
+/// An empty value brings back not only the number, but also what the number has replaced.
+#[test]
+fn a_parameter_that_is_taken_back_leaves_nothing_behind() {
+    let visits = |set: &str| {
+        let limits = ["--nncache=0", "-override-config", "maxPlayouts=600"];
+        root_visits(&last(&limits, &format!("boardsize 4\n{set}{LOOK}\n")))
+    };
+    assert!(visits("") >= 600);
+    assert_eq!(visits("kata-set-param maxVisits 20\nkata-set-params {\"maxVisits\":\"\"}\n"), visits(""));
+    assert!(visits("kata-set-param maxVisits\nkata-set-param maxVisits 20\n") < 60);
+    let handicap = |set: &str| last(&QUICK, &format!("boardsize 9\nfixed_handicap 4\n{set}{LOOK}\n"));
+    let name = "kata-set-param playoutDoublingAdvantage";
+    assert_eq!(handicap(&format!("{name} 1\n{name}\n")), handicap(""));
+    assert_ne!(handicap(&format!("{name} 0\n")), handicap(""));
+}
+
 #[test]
 fn games_are_written_and_read() {
     let folder = Folder::new("gtp-sgf");

@@ -700,9 +700,14 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     imitation.suits(&params)?;
     lacking.iter().for_each(|line| aside(line));
     (player.settings, player.params) = (settings, params);
-    let names = |wanted| pairs.iter().any(|(name, _)| name == wanted);
-    player.has_visits |= names("maxVisits");
-    player.has_advantage |= names(ADVANTAGE);
+    for (name, value) in pairs {
+        // Only a value that somebody has set replaces what the player would do by itself.
+        match name.as_str() {
+            "maxVisits" => player.has_visits = !value.is_empty(),
+            ADVANTAGE => player.has_advantage = !value.is_empty(),
+            _ => {}
+        }
+    }
     Ok(String::new())
 }
 
