@@ -654,6 +654,22 @@ fn a_parameter_that_is_taken_back_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_position_keeps_who_is_to_move() {
+    let folder = Folder::new("gtp-first");
+    let file = folder.file("position.sgf");
+    let read = format!("printsgf {file}\nclear_board\nloadsgf {file}\nshowboard\n");
+    let board = |input: &str| last(&QUICK, input).lines().next().unwrap_or_default().to_string();
+    let black = board(&format!("boardsize 9\nset_position b C3 b G7\n{read}"));
+    assert!(black.contains("B to play"), "{black}");
+    let text = folder.text("position.sgf");
+    assert!(text.contains("PL[B]") && !text.contains("HA["), "{text}");
+    let white = board(&format!("boardsize 9\nset_free_handicap C3 G7\n{read}"));
+    assert!(white.contains("W to play"), "{white}");
+    let text = folder.text("position.sgf");
+    assert!(text.contains("PL[W]") && text.contains("HA[2]"), "{text}");
+}
+
+#[test]
 fn games_are_written_and_read() {
     let folder = Folder::new("gtp-sgf");
     let file = folder.file("a game.sgf");
