@@ -719,6 +719,22 @@ fn the_rules_count_where_they_can() {
     assert_eq!(last(&QUICK, &format!("{passed}komi 30\nfinal_score\n")), "W+5");
 }
 
+/// White's stone counts, so no list may call it dead or its surroundings Black's.
+#[test]
+fn the_lists_say_what_the_score_counts() {
+    let wall = (2..=5).map(|row| format!("play w {}\nplay b C{row}\n", if row == 2 { "E3" } else { "pass" }));
+    let ended = format!("boardsize 5\nkomi 0.5\nplay b C1\n{}play w pass\nplay b pass\n", wall.collect::<String>());
+    let lists =
+        ["alive", "dead", "seki", "white_territory", "black_territory"].map(|word| format!("final_status_list {word}"));
+    // A network that plays well expects Black to own everything.
+    for words in [Some(words(&QUICK)), strong(&[])].into_iter().flatten() {
+        let all = heard_of(&words, &format!("{ended}final_score\n{}\n", lists.join("\n")));
+        let texts: Vec<&str> = all.iter().rev().take(6).rev().map(|(_, _, text)| text.as_str()).collect();
+        let black = "A5 B5 A4 B4 A3 B3 A2 B2 A1 B1";
+        assert_eq!(texts, ["B+13.5", "C5 C4 C3 C2 C1\nE3", "", "", "", black]);
+    }
+}
+
 /// Plays a game of at most `most` moves, and checks that every move is legal. `clock` is called before each move, and
 /// after it with the time that it took.
 fn play_out(

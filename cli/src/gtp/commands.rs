@@ -11,6 +11,7 @@ use super::args::{self, Args};
 use super::clock::{self, System};
 use super::player::{ADVANTAGE, Decision, Player, Task};
 use super::record::Record;
+use super::scoring::Judged;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
@@ -526,7 +527,10 @@ fn final_status_list(session: &mut Session, args: Args<'_>) -> Reply {
     if !scoring::STATUSES.contains(&status) {
         return Err(args::expected(&what, args));
     }
-    let judged = session.player.judge(&session.record, None)?;
+    let judged = match Judged::by_the_rules(&session.record) {
+        Some(judged) => judged,
+        None => session.player.judge(&session.record, None)?,
+    };
     let lists = judged.list(status, session.record.game().board());
     let lines: Vec<String> = lists.iter().map(|chain| vertices(session.record.size(), chain)).collect();
     Ok(lines.join("\n"))
