@@ -289,6 +289,16 @@ fn odd_lines_have_one_answer_each() {
     assert_eq!(all.last().unwrap().2, "Oncilla");
 }
 
+/// A controller that numbers its commands waits for the number.
+#[test]
+fn the_answer_to_too_long_a_line_has_its_number() {
+    let long = "A1 ".repeat(6 << 20);
+    let all = heard(&QUICK, &format!("12 play b {long}\nplay b {long}\n# {long}\n13 name\n"));
+    let error = || "syntax error: a line of more than 16 MiB".to_string();
+    let expected = [(false, "12", error()), (false, "", error()), (true, "13", "Oncilla".to_string())];
+    assert_eq!(all, expected.map(|(ok, id, text)| (ok, id.to_string(), text)));
+}
+
 /// With any time settings, even those without any time, a move comes soon.
 #[test]
 fn every_kind_of_clock_gets_moves() {
