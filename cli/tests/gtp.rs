@@ -745,6 +745,26 @@ fn the_lists_say_what_the_score_counts() {
     }
 }
 
+#[test]
+fn rules_that_are_wrong_are_named() {
+    let all = heard(
+        &QUICK,
+        "kata-set-rules {\"ko\":\"SIMPLE\",\"foo\":1}\nkata-set-rules {\"ko\":\"FOO\"}\nkata-set-rules {\"komi\":3}\n\
+         kata-set-rules koSIMPLEkomi3\nkata-get-rules\nget_komi\n",
+    );
+    let expected = [
+        "unknown rules: expected one of friendlyPassOk, hasButton, ko, scoring, suicide, tax, whiteHandicapBonus, \
+         got \"foo\"",
+        "unknown rules: no value of ko: \"FOO\"",
+        "unknown rules: expected rules without a komi, which the command komi sets, got ",
+        "unknown rules: expected rules without a komi, which the command komi sets, got \"koSIMPLEkomi3\"",
+    ];
+    for ((ok, _, text), expected) in all.iter().zip(expected) {
+        assert!(!ok && text.starts_with(expected), "{text}");
+    }
+    assert!(all[4].2.contains("\"ko\":\"POSITIONAL\"") && all[5].2 == "7.5", "{all:?}");
+}
+
 /// Plays a game of at most `most` moves, and checks that every move is legal. `clock` is called before each move, and
 /// after it with the time that it took.
 fn play_out(

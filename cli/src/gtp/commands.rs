@@ -591,8 +591,15 @@ fn printsgf(session: &mut Session, args: Args<'_>) -> Reply {
     Ok(String::new())
 }
 
+/// As in KataGo, rules with a komi are refused: the komi stays, so a komi among them would have no effect.
 fn set_rules(session: &mut Session, args: Args<'_>) -> Reply {
-    change_rules(session, settings::named_rules(&args.join(" ")))
+    let text = args.join(" ");
+    let rules = if text.contains("komi") {
+        Err(format!("expected rules without a komi, which the command komi sets, got {}", quoted(&text)))
+    } else {
+        settings::named_rules(&text)
+    };
+    change_rules(session, rules)
 }
 
 fn set_rule(session: &mut Session, args: Args<'_>) -> Reply {
