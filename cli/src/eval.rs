@@ -131,7 +131,9 @@ fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str)
         match next {
             Some(Input::Line(line)) if line.trim_ascii().is_empty() => {}
             Some(Input::Line(line)) => read.push(Read { id: id_in(&line), line: understand(&line) }),
-            Some(Input::TooLong) => read.push(Read { id: None, line: Err("a line of more than 16 MiB".to_string()) }),
+            Some(Input::TooLong(_)) => {
+                read.push(Read { id: None, line: Err("a line of more than 16 MiB".to_string()) })
+            }
             None => break,
         }
     }

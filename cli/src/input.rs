@@ -21,8 +21,8 @@ const MOST_KEPT: (usize, usize) = (1_000, LONGEST);
 pub enum Input {
     /// A line without its line end and byte-order mark. Bytes that are not UTF-8 are converted by [`system::text_of`].
     Line(String),
-    /// A line of more than [`LONGEST`] bytes, which was discarded.
-    TooLong,
+    /// A line of more than [`LONGEST`] bytes, of which only the beginning was kept.
+    TooLong(String),
 }
 
 /// Starts the thread, which reads until the end of the input and then closes the channel.
@@ -80,18 +80,21 @@ impl Kept {
 
 fn length(input: &Input) -> usize {
     match input {
-        Input::Line(line) => line.len(),
-        Input::TooLong => 0,
+        Input::Line(line) | Input::TooLong(line) => line.len(),
     }
 }
 
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Input>> {
     let Some(line) = line::next(input, LONGEST)? else { return Ok(None) };
-    let Ok(mut bytes) = line else { return Ok(Some(Input::TooLong)) };
+    let text = |bytes: &[u8]| line::without_mark(&system::text_of(bytes)).to_string();
+    let mut bytes = match line {
+        Ok(bytes) => bytes,
+        Err(long) => return Ok(Some(Input::TooLong(text(&long.beginning)))),
+    };
     while let Some(b'\n' | b'\r') = bytes.last() {
         bytes.pop();
     }
-    Ok(Some(Input::Line(line::without_mark(&system::text_of(&bytes)).to_string())))
+    Ok(Some(Input::Line(text(&bytes))))
 }
 
 #[cfg(test)]
@@ -114,7 +117,7 @@ mod tests {
         assert_eq!(kept.pop(), Some(line(1)));
         assert!(kept.has_room());
         let mut long = Kept::default();
-        long.push(Input::TooLong);
+        long.push(Input::TooLong(String::new()));
         long.push(line(MOST_KEPT.1));
         assert!(!long.has_room());
         kept.append(&mut long);
@@ -141,6 +144,7 @@ mod tests {
         bytes.extend(b"\nstop\n");
         let inputs = read(bytes);
         assert!(matches!(&inputs[0], Input::Line(line) if line.len() == LONGEST));
-        assert_eq!(inputs[1..], [Input::TooLong, Input::Line("stop".to_string())]);
+        assert!(matches!(&inputs[1], Input::TooLong(beginning) if beginning.starts_with("yyy")));
+        assert_eq!(inputs[2..], [Input::Line("stop".to_string())]);
     }
 }

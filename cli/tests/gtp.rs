@@ -289,6 +289,16 @@ fn odd_lines_have_one_answer_each() {
     assert_eq!(all.last().unwrap().2, "Oncilla");
 }
 
+/// A controller that numbers its commands waits for the number.
+#[test]
+fn the_answer_to_too_long_a_line_has_its_number() {
+    let long = "A1 ".repeat(6 << 20);
+    let all = heard(&QUICK, &format!("12 play b {long}\nplay b {long}\n# {long}\n13 name\n"));
+    let error = || "syntax error: a line of more than 16 MiB".to_string();
+    let expected = [(false, "12", error()), (false, "", error()), (true, "13", "Oncilla".to_string())];
+    assert_eq!(all, expected.map(|(ok, id, text)| (ok, id.to_string(), text)));
+}
+
 /// With any time settings, even those without any time, a move comes soon.
 #[test]
 fn every_kind_of_clock_gets_moves() {
@@ -602,6 +612,73 @@ fn the_networks_own_word_is_complete() {
     assert!(!all[1].0 && all[2].2.matches("symmetry").count() == 4);
 }
 
+/// The search for a move out of turn knows nothing of earlier positions, so superko must not forbid what it chooses.
+#[test]
+fn a_move_out_of_turn_is_not_forbidden_by_what_was_before() {
+    let allowed = last(&QUICK, &format!("{KO}play b pass\nkata-genmove_analyze b 100000 allow b C2 1\n"));
+    assert!(allowed.ends_with("play C2"), "{allowed}");
+    assert_eq!(last(&QUICK, &format!("{KO}play b pass\nplay b C2\n")), "");
+    let in_turn = heard(&QUICK, &format!("{KO}play b pass\nplay w pass\nplay b C2\n")).pop().unwrap();
+    assert!(!in_turn.0 && in_turn.2.contains("superko"), "{in_turn:?}");
+}
+
+/// Neither a pass that wins or ends the game nor the likeliest move is played where `avoid` or `allow` excludes it.
+#[test]
+fn what_is_excluded_is_not_played() {
+    let asked = "kata-genmove_analyze b 100000";
+    let played = |input: &str| last(&QUICK, input).rsplit_once("play ").map(|(_, mv)| mv.to_string()).unwrap();
+    // Black owns the whole board, so a pass wins.
+    let won = "boardsize 5\nset_position b B3 b C3 b D3\nplay b C4\nplay w pass\n";
+    assert_eq!(played(&format!("{won}{asked}\n")), "pass");
+    assert_ne!(played(&format!("{won}{asked} avoid b pass 1\n")), "pass");
+    assert!(["E5", "E4"].contains(&&played(&format!("{won}{asked} allow b E5,E4 1\n"))[..]));
+    // White has passed twice in the same position, so a pass ends the game.
+    let first = "C3 C2 A3 B2 D3 B3 B4 D2 E2 A4 A5 A2 C4 A4 B5 D5 D1 C1 E3 E4 A3 D4 B1 E1 pass";
+    let cycle = format!("{first} A4 D1 A1 A3 E1 pass A4 D1 pass A3 E1 pass");
+    let moves = cycle.split(' ').enumerate().map(|(at, mv)| format!("play {} {mv}\n", ["b", "w"][at % 2]));
+    let ended = format!("boardsize 5\nkata-set-rules koSIMPLEscoreAREAtaxNONEsui0\n{}", moves.collect::<String>());
+    let color = ["b", "w"][cycle.split(' ').count() % 2];
+    assert_eq!(played(&format!("{ended}kata-genmove_analyze {color} 100000\n")), "pass");
+    assert_ne!(played(&format!("{ended}kata-genmove_analyze {color} 100000 avoid {color} pass 1\n")), "pass");
+    // There is a stone on the only point that is allowed.
+    let all = heard(&QUICK, &format!("boardsize 9\nplay b C3\nplay w E5\n7 {asked} allow b C3 1\nshowboard\n"));
+    let error = "cannot move: expected a legal move among those that avoid or allow leaves, got none";
+    assert_eq!(all[3], (false, "7".to_string(), error.to_string()));
+    assert_eq!(stones(&all[4].2).matches(['X', 'O']).count(), 2);
+}
+
+/// An empty value brings back not only the number, but also what the number has replaced.
+#[test]
+fn a_parameter_that_is_taken_back_leaves_nothing_behind() {
+    let visits = |set: &str| {
+        let limits = ["--nncache=0", "-override-config", "maxPlayouts=600"];
+        root_visits(&last(&limits, &format!("boardsize 4\n{set}{LOOK}\n")))
+    };
+    assert!(visits("") >= 600);
+    assert_eq!(visits("kata-set-param maxVisits 20\nkata-set-params {\"maxVisits\":\"\"}\n"), visits(""));
+    assert!(visits("kata-set-param maxVisits\nkata-set-param maxVisits 20\n") < 60);
+    let handicap = |set: &str| last(&QUICK, &format!("boardsize 9\nfixed_handicap 4\n{set}{LOOK}\n"));
+    let name = "kata-set-param playoutDoublingAdvantage";
+    assert_eq!(handicap(&format!("{name} 1\n{name}\n")), handicap(""));
+    assert_ne!(handicap(&format!("{name} 0\n")), handicap(""));
+}
+
+#[test]
+fn a_position_keeps_who_is_to_move() {
+    let folder = Folder::new("gtp-first");
+    let file = folder.file("position.sgf");
+    let read = format!("printsgf {file}\nclear_board\nloadsgf {file}\nshowboard\n");
+    let board = |input: &str| last(&QUICK, input).lines().next().unwrap_or_default().to_string();
+    let black = board(&format!("boardsize 9\nset_position b C3 b G7\n{read}"));
+    assert!(black.contains("B to play"), "{black}");
+    let text = folder.text("position.sgf");
+    assert!(text.contains("PL[B]") && !text.contains("HA["), "{text}");
+    let white = board(&format!("boardsize 9\nset_free_handicap C3 G7\n{read}"));
+    assert!(white.contains("W to play"), "{white}");
+    let text = folder.text("position.sgf");
+    assert!(text.contains("PL[W]") && text.contains("HA[2]"), "{text}");
+}
+
 #[test]
 fn games_are_written_and_read() {
     let folder = Folder::new("gtp-sgf");
@@ -650,6 +727,42 @@ fn the_rules_count_where_they_can() {
     assert_eq!(last(&QUICK, &format!("{passed}final_score\n")), "B+17.5");
     assert_eq!(last(&QUICK, &format!("{passed}komi 25\nfinal_score\n")), "0");
     assert_eq!(last(&QUICK, &format!("{passed}komi 30\nfinal_score\n")), "W+5");
+}
+
+/// White's stone counts, so no list may call it dead or its surroundings Black's.
+#[test]
+fn the_lists_say_what_the_score_counts() {
+    let wall = (2..=5).map(|row| format!("play w {}\nplay b C{row}\n", if row == 2 { "E3" } else { "pass" }));
+    let ended = format!("boardsize 5\nkomi 0.5\nplay b C1\n{}play w pass\nplay b pass\n", wall.collect::<String>());
+    let lists =
+        ["alive", "dead", "seki", "white_territory", "black_territory"].map(|word| format!("final_status_list {word}"));
+    // A network that plays well expects Black to own everything.
+    for words in [Some(words(&QUICK)), strong(&[])].into_iter().flatten() {
+        let all = heard_of(&words, &format!("{ended}final_score\n{}\n", lists.join("\n")));
+        let texts: Vec<&str> = all.iter().rev().take(6).rev().map(|(_, _, text)| text.as_str()).collect();
+        let black = "A5 B5 A4 B4 A3 B3 A2 B2 A1 B1";
+        assert_eq!(texts, ["B+13.5", "C5 C4 C3 C2 C1\nE3", "", "", "", black]);
+    }
+}
+
+#[test]
+fn rules_that_are_wrong_are_named() {
+    let all = heard(
+        &QUICK,
+        "kata-set-rules {\"ko\":\"SIMPLE\",\"foo\":1}\nkata-set-rules {\"ko\":\"FOO\"}\nkata-set-rules {\"komi\":3}\n\
+         kata-set-rules koSIMPLEkomi3\nkata-get-rules\nget_komi\n",
+    );
+    let expected = [
+        "unknown rules: expected one of friendlyPassOk, hasButton, ko, scoring, suicide, tax, whiteHandicapBonus, \
+         got \"foo\"",
+        "unknown rules: no value of ko: \"FOO\"",
+        "unknown rules: expected rules without a komi, which the command komi sets, got ",
+        "unknown rules: expected rules without a komi, which the command komi sets, got \"koSIMPLEkomi3\"",
+    ];
+    for ((ok, _, text), expected) in all.iter().zip(expected) {
+        assert!(!ok && text.starts_with(expected), "{text}");
+    }
+    assert!(all[4].2.contains("\"ko\":\"POSITIONAL\"") && all[5].2 == "7.5", "{all:?}");
 }
 
 /// Plays a game of at most `most` moves, and checks that every move is legal. `clock` is called before each move, and
@@ -937,6 +1050,19 @@ fn it_passes_where_that_wins_and_resigns_what_is_lost() {
         says(&format!("kata-set-param resignMinMovesPerBoardArea {share}\n{moves}"))
     };
     assert_eq!((early("0") == "resign", early("0.1") == "resign"), (true, false));
+    // A pass wins, but is excluded.
+    let alive: String = ["C1", "C2", "C3", "C4", "C5", "B3"]
+        .iter()
+        .zip(["A1", "A2", "A3", "A4", "A5", "pass"])
+        .map(|(black, white)| format!("play b {black}\nplay w {white}\n"))
+        .collect();
+    let chosen = |more: &str| {
+        let asked = format!("boardsize 5\nkomi 0.5\nkata-set-rules chinese\n{alive}kata-genmove_analyze b 100000");
+        says(&format!("{asked}{more}\n")).rsplit_once("play ").map(|(_, mv)| mv.to_string()).unwrap()
+    };
+    assert_eq!(chosen(""), "pass");
+    assert_ne!(chosen(" avoid b pass 1"), "pass");
+    assert!(["E5", "E4"].contains(&&chosen(" allow b E5,E4 1")[..]));
     // White's stone at A5 is dead.
     let dead = format!("{won}play b pass\nplay w A5\n");
     assert_eq!(says(&format!("{dead}final_status_list dead\n")), "A5");

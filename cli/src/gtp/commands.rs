@@ -11,6 +11,7 @@ use super::args::{self, Args};
 use super::clock::{self, System};
 use super::player::{ADVANTAGE, Decision, Player, Task};
 use super::record::Record;
+use super::scoring::Judged;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
@@ -524,7 +525,10 @@ fn final_status_list(session: &mut Session, args: Args<'_>) -> Reply {
     if !scoring::STATUSES.contains(&status) {
         return Err(args::expected(&what, args));
     }
-    let judged = session.player.judge(&session.record, None)?;
+    let judged = match Judged::by_the_rules(&session.record) {
+        Some(judged) => judged,
+        None => session.player.judge(&session.record, None)?,
+    };
     let lists = judged.list(status, session.record.game().board());
     let lines: Vec<String> = lists.iter().map(|chain| vertices(session.record.size(), chain)).collect();
     Ok(lines.join("\n"))
@@ -585,8 +589,15 @@ fn printsgf(session: &mut Session, args: Args<'_>) -> Reply {
     Ok(String::new())
 }
 
+/// As in KataGo, rules with a komi are refused: the komi stays, so a komi among them would have no effect.
 fn set_rules(session: &mut Session, args: Args<'_>) -> Reply {
-    change_rules(session, settings::named_rules(&args.join(" ")))
+    let text = args.join(" ");
+    let rules = if text.contains("komi") {
+        Err(format!("expected rules without a komi, which the command komi sets, got {}", quoted(&text)))
+    } else {
+        settings::named_rules(&text)
+    };
+    change_rules(session, rules)
 }
 
 fn set_rule(session: &mut Session, args: Args<'_>) -> Reply {
@@ -698,9 +709,14 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     imitation.suits(&params)?;
     lacking.iter().for_each(|line| aside(line));
     (player.settings, player.params) = (settings, params);
-    let names = |wanted| pairs.iter().any(|(name, _)| name == wanted);
-    player.has_visits |= names("maxVisits");
-    player.has_advantage |= names(ADVANTAGE);
+    for (name, value) in pairs {
+        // Only a value that somebody has set replaces what the player would do by itself.
+        match name.as_str() {
+            "maxVisits" => player.has_visits = !value.is_empty(),
+            ADVANTAGE => player.has_advantage = !value.is_empty(),
+            _ => {}
+        }
+    }
     Ok(String::new())
 }
 

@@ -24,6 +24,18 @@ impl CommandLine {
     }
 }
 
+impl CommandLine {
+    /// The number of a line of which only this beginning is known; empty if it has none, or if the number's end is not
+    /// known. `None` for a line that is a comment and gets no answer.
+    pub fn id_at(beginning: &str) -> Option<String> {
+        match Self::read(beginning) {
+            Some(line) if !line.name.is_empty() || beginning.contains('#') => Some(line.id),
+            None if beginning.contains('#') => None,
+            _ => Some(String::new()),
+        }
+    }
+}
+
 /// Turns a tab into a blank, and drops every other control character.
 fn printable(c: char) -> Option<char> {
     match c {
@@ -51,6 +63,21 @@ pub fn answer(id: &str, said: &Result<String, String>) -> String {
 mod tests {
     use super::*;
     use quickcheck::quickcheck;
+
+    /// The number is known if something follows it.
+    #[test]
+    fn the_beginning_of_a_line_tells_its_number() {
+        for (beginning, id) in [
+            ("7 play", Some("7")),
+            ("7 # a comment", Some("7")),
+            ("play b", Some("")),
+            ("777", Some("")),
+            ("   ", Some("")),
+            ("# a comment", None),
+        ] {
+            assert_eq!(CommandLine::id_at(beginning).as_deref(), id, "{beginning:?}");
+        }
+    }
 
     fn line(id: &str, name: &str, args: &[&str]) -> Option<CommandLine> {
         let args = args.iter().map(|arg| arg.to_string()).collect();

@@ -17,7 +17,7 @@ use super::scoring::Judged;
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
-use crate::analysis::go::{Reporter, Wanted};
+use crate::analysis::go::Reporter;
 use crate::console::aside;
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{
@@ -294,7 +294,7 @@ impl Player {
     /// returns true, and once with `true` at the end. `keeps` says whether the move will be played.
     ///
     /// # Errors
-    /// Like [`Player::search`].
+    /// Like [`Player::search`]; and if the request leaves no legal move.
     pub fn decide(
         &mut self,
         slot: &mut SearchSlot<'_>,
@@ -307,7 +307,13 @@ impl Player {
         let begun = Instant::now();
         let turn = record.moves().len();
         let game: Arc<Game> = record.turn_of(color).into();
-        if ended_by_a_single_pass(&game) {
+        let allows = |mv: Move| request.restrictions.allows(color, 0, mv);
+        // A controller whose `avoid` or `allow` leaves nothing must not get a move that it has excluded.
+        if !game.legal_moves().any(allows) {
+            return Err("cannot move: expected a legal move among those that avoid or allow leaves, got none".into());
+        }
+        let may_pass = allows(game.size().pass());
+        if may_pass && ended_by_a_single_pass(&game) {
             return Ok(Decision::Play(game.size().pass()));
         }
         let lag = self.settings.lag_buffer;
@@ -322,7 +328,8 @@ impl Player {
             begun.checked_add(seconds)
         };
         // If a pass would end the game, the player has to know the score after it.
-        let judged = if game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
+        let judged =
+            if may_pass && game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
         let params = self.params_for(&game);
         let task = Task {
             game: Arc::clone(&game),
@@ -337,7 +344,7 @@ impl Player {
         let imitates = self.settings.human_chosen_move_prop > 0.0;
         let result = self.search(slot, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
-            search_result(&params, request.wanted, search, imitates)
+            search_result(&params, request, search, imitates)
         })?;
         if keeps {
             self.remember(Estimate { turn, color, win_loss: result.win_loss, lead: result.lead });
@@ -450,7 +457,7 @@ impl Player {
                 &mut SearchSlot::new(&memory),
                 &task,
                 |_| true,
-                |search| search_result(&params, request.wanted, search, false),
+                |search| search_result(&params, &request, search, false),
             )?;
             ownership.iter_mut().zip(&result.ownership).for_each(|(mean, owned)| *mean += owned / 2.0);
             if color == record.game().side_to_move() {
@@ -528,8 +535,9 @@ fn scaled(limit: u64, factor: f64) -> u64 {
 
 /// The results of a search, from the view of the side to move. `imitates` is whether the choices need the policy of a
 /// player of the profile.
-fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>, imitates: bool) -> SearchResult {
+fn search_result(params: &Params, request: &AnalyzeRequest, search: &Search<'_>, imitates: bool) -> SearchResult {
     let game = search.root();
+    let allows = |mv: Move| request.restrictions.allows(game.side_to_move(), 0, mv);
     let sign: f64 = game.side_to_move().sign();
     let raw = search.raw();
     let mut result = SearchResult {
@@ -539,11 +547,11 @@ fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>, imitates:
         playouts: search.playouts(),
         ownership: raw.ownership.iter().map(|owned| sign * f64::from(*owned)).collect(),
     };
-    let reporter = Reporter::new(params, wanted, search);
+    let reporter = Reporter::new(params, request.wanted, search);
     result.choices = imitation::candidates(&reporter, search, imitates);
     result.choices.retain(|candidate| game.is_legal(candidate.mv));
     if result.choices.is_empty() {
-        result.choices = vec![Candidate { mv: likeliest(game, raw), value: 1.0, utility: None, human: 0.0 }];
+        result.choices = vec![Candidate { mv: likeliest(game, raw, allows), value: 1.0, utility: None, human: 0.0 }];
     }
     let Some((root, (at, _))) = search.tree().zip(search.notes().root()) else { return result };
     let averages = search.averages(&root, at, &mut Default::default());
@@ -554,10 +562,11 @@ fn search_result(params: &Params, wanted: Wanted, search: &Search<'_>, imitates:
     result
 }
 
-/// The legal move with the largest prior, for when no move was searched.
-fn likeliest(game: &Game, raw: &Evaluation) -> Move {
+/// The legal move with the largest prior among those that are allowed, for when no move was searched.
+fn likeliest(game: &Game, raw: &Evaluation, allows: impl Fn(Move) -> bool) -> Move {
     let prior = |mv: &Move| raw.policy[mv.index()];
-    game.legal_moves().max_by(|a, b| prior(a).total_cmp(&prior(b))).unwrap_or(game.size().pass())
+    let allowed = game.legal_moves().filter(|mv| allows(*mv));
+    allowed.max_by(|a, b| prior(a).total_cmp(&prior(b))).unwrap_or(game.size().pass())
 }
 
 /// Whether the game is over because a player has passed twice in the same position. A controller ends a game only after

@@ -82,12 +82,13 @@ impl Record {
         self.moves.iter().rev().take_while(|(_, mv)| *mv == pass).count()
     }
 
-    /// Plays a move of either player, if the rules allow it.
+    /// Plays a move of either player, if the rules allow it. A move out of turn begins a new history, and what was
+    /// before can't forbid it.
     ///
     /// # Errors
     /// Why the move is illegal. The game has not changed then.
     pub fn play(&mut self, color: Color, mv: Move) -> Result<(), String> {
-        if !self.game.is_legal_for(color, mv) {
+        if !self.turn_of(color).is_legal(mv) {
             return Err(format!("illegal move: {}, {}", self.size().format(mv), self.why_not(color, mv)));
         }
         self.play_tolerantly(color, mv)
@@ -203,6 +204,17 @@ mod tests {
         assert_eq!(record.play(B, at("C2")).unwrap_err(), "illegal move: C2, superko: the position was there before");
         record.set_rules("chinese".parse().unwrap());
         record.play(B, at("C2")).unwrap();
+    }
+
+    /// The search for a move out of turn sees the new history, so it may choose such a move.
+    #[test]
+    fn superko_forgets_what_was_before_a_move_out_of_turn() {
+        let mut record = record("tromp-taylor", &KO);
+        record.play(B, at("pass")).unwrap();
+        assert!(record.turn_of(B).is_legal(at("C2")));
+        record.play(B, at("C2")).unwrap();
+        assert_eq!((record.moves().len(), record.game().ply()), (10, 1));
+        assert!(record.play(W, at("C2")).unwrap_err().ends_with("there is a stone"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Judged {
     dead: PointSet,
     /// Stones that are alive without territory.
     seki: PointSet,
-    /// Each player's points without living stones.
+    /// Each player's points without living stones, as far as they count under the rules' tax.
     territory: [PointSet; 2],
     lead: f64,
     /// Whether each point that a player surrounds is expected to stay that player's.
@@ -34,21 +34,17 @@ impl Judged {
     /// `expected` is the expected lead of White.
     pub fn new(board: &Board, rules: &Rules, ownership: &[f64], expected: f64) -> Self {
         let owned = |point: Move| ownership.get(point.index()).copied().unwrap_or(0.0);
-        let size = board.size();
         let dead = dead(board, rules, ownership);
-        let stones = Color::ALL.into_iter().flat_map(|color| {
-            let alive = *board.stones(color) - dead;
-            alive.iter().map(move |point| (color, point)).collect::<Vec<_>>()
-        });
-        // This can't fail: removing stones takes no liberties from the others.
-        let cleaned = Board::with_stones(size, stones).unwrap_or_else(|_| board.clone());
+        let cleaned = without(board, dead);
         let area = area(&cleaned, rules.suicide);
         let mut territory = Color::ALL.map(|color| *area.of(color) - cleaned.occupied());
-        let open = PointSet::full(size) - *area.of(Color::Black) - *area.of(Color::White) - cleaned.occupied();
-        let mut lead = match rules.tax {
-            Tax::None => f64::from(area.white_lead()),
-            tax => taxed_lead(&area, &filled(&cleaned, open, &owned), rules.suicide, tax),
-        };
+        let open = PointSet::full(board.size()) - *area.of(Color::Black) - *area.of(Color::White) - cleaned.occupied();
+        let (mut lead, mut taxed) = (f64::from(area.white_lead()), area);
+        if rules.tax != Tax::None {
+            let filled = filled(&cleaned, open, &owned);
+            taxed = taxed_area(&filled, rules.suicide, rules.tax);
+            lead = taxed_lead(&area, &taxed, &filled, rules);
+        }
         let is_settled = Color::ALL.into_iter().all(|color| {
             let sign: f64 = color.sign();
             area.of(color).iter().all(|point| sign * owned(point) > SETTLED)
@@ -67,8 +63,34 @@ impl Judged {
                 lead += owned.signum();
             }
         }
+        // A group is connected by its eyes even where they don't count.
         let seki = seki(&cleaned, &territory);
+        for color in Color::ALL {
+            let counted = &mut territory[color as usize];
+            *counted = *counted - (*area.of(color) - *taxed.of(color));
+        }
         Self { board: cleaned, dead, seki, territory, lead, is_settled, expected }
+    }
+
+    /// The status of the stones and points of a game that [`by_the_rules`] decides: as the stones are counted, so that
+    /// both agree. A stone is dead if its point counts for the opponent. Without a result every stone is alive, and no
+    /// point is anybody's.
+    pub fn by_the_rules(record: &Record) -> Option<Self> {
+        let expected = by_the_rules(record)?;
+        let (game, rules) = (record.game(), record.rules());
+        let board = game.board();
+        let mut of_points = [Area::default(); 2];
+        if let Some(Outcome::WhiteLead(_)) = game.outcome() {
+            of_points = [area(board, rules.suicide), taxed_area(board, rules.suicide, rules.tax)];
+        }
+        let [area, taxed] = of_points;
+        let dead = (*board.stones(Color::Black) & *area.of(Color::White))
+            | (*board.stones(Color::White) & *area.of(Color::Black));
+        let cleaned = without(board, dead);
+        let seki = seki(&cleaned, &Color::ALL.map(|color| *area.of(color) - cleaned.occupied()));
+        let territory = Color::ALL.map(|color| *taxed.of(color) - cleaned.occupied());
+        let lead = expected - f64::from(game.compensation());
+        Some(Self { board: cleaned, dead, seki, territory, lead, is_settled: true, expected })
     }
 
     /// White's points less Black's, with komi and bonuses, by counting the board.
@@ -146,13 +168,23 @@ fn dead(board: &Board, rules: &Rules, ownership: &[f64]) -> PointSet {
     dead
 }
 
-/// White's points less Black's of an area under a tax. Groups that do not live independently on the `filled` board count
-/// their stones but no territory, and under [`Tax::All`] each group that lives costs two points.
-fn taxed_lead(area: &Area, filled: &Board, suicide: bool, tax: Tax) -> f64 {
-    let taxed = taxed_area(filled, suicide, tax);
+/// The board without some of its stones.
+fn without(board: &Board, removed: PointSet) -> Board {
+    let stones = Color::ALL.into_iter().flat_map(|color| {
+        let left = *board.stones(color) - removed;
+        left.iter().map(move |point| (color, point)).collect::<Vec<_>>()
+    });
+    // This can't fail: removing stones takes no liberties from the others.
+    Board::with_stones(board.size(), stones).unwrap_or_else(|_| board.clone())
+}
+
+/// White's points less Black's of an area under a tax. Groups that do not live independently on the `filled` board, of
+/// which `taxed` is the area under the tax, count their stones but no territory, and under [`Tax::All`] each group that
+/// lives costs two points.
+fn taxed_lead(area: &Area, taxed: &Area, filled: &Board, rules: &Rules) -> f64 {
     let points = |color: Color| (*area.of(color) & *taxed.of(color)).len() as f64;
-    let groups = match tax {
-        Tax::All => independent_life(filled, suicide).groups.map(f64::from),
+    let groups = match rules.tax {
+        Tax::All => independent_life(filled, rules.suicide).groups.map(f64::from),
         Tax::None | Tax::Seki => [0.0; 2],
     };
     points(Color::White) - points(Color::Black) - 2.0 * (groups[1] - groups[0])
@@ -384,6 +416,53 @@ mod tests {
         let (record, judged) = self::judged("chinese", shared, [".....", "...oo", "ooooo", "ooooo", "ooooo"]);
         assert_eq!(list(&record, &judged, "seki"), ["A5 A4 B4"]);
         assert_eq!(list(&record, &judged, "alive"), ["C5 C4 D4 B3 C3 D3 E3 A2 B2 C2 E2 B1 D1 E1", "E5"]);
+    }
+
+    /// Each player has one eye, and neither may fill C5.
+    #[test]
+    fn what_a_seki_surrounds_is_listed_only_where_it_counts() {
+        let seki = [".X.O.", "XXOOO", "XXOOO", "XXOOO", "XXOOO"];
+        for (rules, [black, white]) in [("chinese", ["A5", "E5"]), ("japanese", [""; 2]), ("stone-scoring", [""; 2])] {
+            let (record, judged) = judged(rules, seki, ["xx.oo"; 5]);
+            let listed = |status| list(&record, &judged, status).join(" ");
+            let expected = format!("{black} {white}").trim().to_string();
+            assert_eq!(
+                ["black_territory", "white_territory", "territory"].map(listed),
+                [black, white, &expected],
+                "{rules}"
+            );
+            // White has four stones more; by territory they are points for Black again.
+            let lead = if rules == "japanese" { "W+6.5" } else { "W+11.5" };
+            assert_eq!(text(judged.white_lead(&record)), lead, "{rules}");
+        }
+    }
+
+    /// The statuses after two passes.
+    fn ended(rules: &str, rows: [&str; 5]) -> Option<[String; 6]> {
+        let (mut record, _) = judged(rules, rows, ["ooooo"; 5]);
+        [Color::Black, Color::White].into_iter().for_each(|color| record.play(color, Move(25)).unwrap());
+        let judged = Judged::by_the_rules(&record)?;
+        assert_eq!(Some(judged.white_lead(&record)), by_the_rules(&record), "{rules}");
+        Some(STATUSES.map(|status| list(&record, &judged, status).join(" ")))
+    }
+
+    /// White's lone stone is no more dead than on the board, unless White can't live there whatever happens.
+    #[test]
+    fn what_the_rules_count_is_what_is_listed() {
+        let wall = ["..X..", "..X..", "..X.O", "..X..", "..X.."];
+        let black = "A5 B5 A4 B4 A3 B3 A2 B2 A1 B1";
+        assert_eq!(ended("tromp-taylor", wall).unwrap(), ["C5 C4 C3 C2 C1 E3", "", "", black, black, ""]);
+        assert_eq!([ended("chinese", wall), ended("japanese", wall)], [None, None]);
+        let alive = [".X.X.", ".X.X.", "OXXX.", ".X.X.", ".X.X."];
+        for rules in ["tromp-taylor", "koPOSITIONALscoreAREAtaxALLsui1"] {
+            let [living, dead, seki, _, black, white] = ended(rules, alive).unwrap();
+            assert_eq!((living.split(' ').count(), &dead[..], black.split(' ').count()), (11, "A3", 14), "{rules}");
+            assert_eq!((&seki[..], &white[..]), ("", ""), "{rules}");
+        }
+        let seki = [".X.O.", "XXOOO", "XXOOO", "XXOOO", "XXOOO"];
+        let territory = |rules| ended(rules, seki).map(|[_, _, _, both, ..]| both);
+        assert_eq!(territory("tromp-taylor").unwrap(), "A5 E5");
+        assert_eq!(territory("koPOSITIONALscoreAREAtaxSEKIsui1").unwrap(), "");
     }
 
     #[test]

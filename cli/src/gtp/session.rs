@@ -139,9 +139,10 @@ impl Session {
     fn handle(&mut self, slot: &mut SearchSlot<'_>, input: Input) {
         let text = match input {
             Input::Line(text) => text,
-            Input::TooLong => {
+            Input::TooLong(beginning) => {
+                let Some(id) = CommandLine::id_at(&beginning) else { return };
                 let error = Err("syntax error: a line of more than 16 MiB".to_string());
-                return self.console.say_all(&[&answer("", &error), ""]);
+                return self.console.say_all(&[&answer(&id, &error), ""]);
             }
         };
         self.console.log_input(&text);

@@ -161,10 +161,29 @@ pub fn rules(typed: &Typed) -> Result<Rules, String> {
 /// # Errors
 /// One line: unknown rules, or rules that no network knows.
 pub fn named_rules(text: &str) -> Result<Rules, String> {
-    let rules = setup::rules_in_text(text).ok_or_else(|| {
-        format!("expected rules by name, as chinese or tromp-taylor, or as a JSON object, got {}", quoted(text))
-    })?;
-    supported(rules)
+    let expected = "expected rules by name, as chinese or tromp-taylor, or as a JSON object";
+    let wrong = || wrong_field(text).unwrap_or_else(|| format!("{expected}, got {}", quoted(text)));
+    supported(setup::rules_in_text(text).ok_or_else(wrong)?)
+}
+
+/// What is wrong with an object of rules; `None` if the text is no object, or nothing is.
+fn wrong_field(text: &str) -> Option<String> {
+    let object: Object = serde_json::from_str(text).ok()?;
+    let alone = |axis: &str, value: &Value| Object::from_iter([(axis.to_string(), value.clone())]);
+    let (axis, value) = object.iter().find(|(axis, value)| setup::rules_of_object(&alone(axis, value)).is_none())?;
+    let mut known = setup::object_of_rules(&Rules::TROMP_TAYLOR);
+    known.extend(["komi", "score"].map(|other| (other.to_string(), Value::Null)));
+    if known.contains_key(axis) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        return Some(format!("no value of {axis}: {}", quoted(&value)));
+    }
+    Some(no_axis(axis))
+}
+
+fn no_axis(axis: &str) -> String {
+    let object = setup::object_of_rules(&Rules::TROMP_TAYLOR);
+    let names: Vec<&str> = object.keys().map(String::as_str).collect();
+    format!("expected one of {}, got {}", names.join(", "), quoted(axis))
 }
 
 /// The rules with another value of one axis, by its name in an object of rules.
@@ -175,8 +194,7 @@ pub fn with_axis(rules: &Rules, axis: &str, value: &str) -> Result<Rules, String
     let mut object = setup::object_of_rules(rules);
     let axis = if axis == "score" { "scoring" } else { axis };
     if !object.contains_key(axis) {
-        let names: Vec<&str> = object.keys().map(String::as_str).collect();
-        return Err(format!("expected one of {}, got {}", names.join(", "), quoted(axis)));
+        return Err(no_axis(axis));
     }
     object.insert(axis.to_string(), axis_value(value));
     let changed = setup::rules_of_object(&object);
@@ -271,6 +289,17 @@ mod tests {
         ] {
             let rules = with_axis(&Rules::TROMP_TAYLOR, axis, value).unwrap().to_string();
             assert!(rules.contains(part), "{axis} {value}: {rules}");
+        }
+        for (text, expected) in [
+            (r#"{"ko":"SIMPLE","foo":1}"#, "expected one of friendlyPassOk, hasButton, ko,"),
+            (r#"{"ko":"FOO","tax":"NONE"}"#, "no value of ko: \"FOO\""),
+            (r#"{"suicide":1}"#, "no value of suicide: \"1\""),
+            (r#"{"komi":0.3}"#, "no value of komi: \"0.3\""),
+            (r#"{"score":"X"}"#, "no value of score: \"X\""),
+            (r#"{"ko":"SIMPLE""#, "expected rules by name"),
+        ] {
+            let error = named_rules(text).unwrap_err();
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
         let rules = with_axis(&Rules::TROMP_TAYLOR, "suicide", "false").unwrap();
         assert!(!rules.suicide && rules_text(&rules).contains("\"suicide\":false"));

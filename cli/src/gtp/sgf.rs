@@ -196,15 +196,19 @@ pub fn write(record: &Record) -> String {
     let sides = if size.x() == size.y() { size.x().to_string() } else { format!("{}:{}", size.x(), size.y()) };
     let _ = write!(text, "SZ[{sides}]KM[{}]RU[{}]", record.rules().komi, record.rules());
     let [black, white] = Color::ALL.map(|color| setup.stones(color));
-    if black.len() >= super::handicap::LEAST && white.is_empty() {
+    let is_empty = black.is_empty() && white.is_empty();
+    // After a handicap White moves first. Stones with Black to move are a position.
+    if setup.first() == Color::White && black.len() >= super::handicap::LEAST && white.is_empty() {
         let _ = write!(text, "HA[{}]", black.len());
     }
     for (name, stones) in [("AB", black), ("AW", white)].into_iter().filter(|(_, stones)| !stones.is_empty()) {
         text.push_str(name);
         stones.iter().for_each(|point| text.push_str(&format!("[{}]", letters(size, point))));
     }
-    if setup.first() == Color::White {
-        text.push_str("PL[W]");
+    // Without this, a reader takes the player of the first move, or guesses from the stones, as `loadsgf` does.
+    let is_plain = is_empty && record.moves().first().is_none_or(|(color, _)| *color == Color::Black);
+    if setup.first() == Color::White || !is_plain {
+        let _ = write!(text, "PL[{}]", super::args::letter(setup.first()));
     }
     for (color, mv) in record.moves() {
         let _ = write!(text, ";{}[{}]", super::args::letter(*color), letters(size, *mv));
@@ -318,6 +322,29 @@ mod tests {
         assert_eq!((sgf.size, &sgf.moves[..], sgf.first), (size, record.moves(), Some(Color::White)));
         assert_eq!(sgf.rules.unwrap().parse(), Ok(*record.rules()));
         assert_eq!(sgf.stones.len(), 2);
+    }
+
+    /// Without `PL`, stones of Black alone would look like a handicap, and the first move tells who plays it.
+    #[test]
+    fn who_moves_first_is_written() {
+        let size = Size::new(9, 9).unwrap();
+        use Color::{Black as B, White as W};
+        for (stones, first, moves, parts) in [
+            (&["C3", "G7"][..], B, &[][..], "AB[gc][cg]PL[B]"),
+            (&["C3", "G7"], W, &[], "HA[2]AB[gc][cg]PL[W]"),
+            (&["C3"], B, &[(W, "E5")], "AB[cg]PL[B];W[ee]"),
+            (&[], B, &[(W, "E5")], "PL[B];W[ee]"),
+            (&[], W, &[], "PL[W])"),
+            (&[], B, &[(B, "E5")], "komi7.5];B[ee]"),
+        ] {
+            let stones = stones.iter().map(|text| (B, at(text)));
+            let board = oncilla_go::Board::with_stones(size, stones).unwrap();
+            let mut record = Record::starting_from(&board, first, "tromp-taylor".parse().unwrap(), true);
+            moves.iter().for_each(|(color, text)| record.play(*color, at(text)).unwrap());
+            let text = write(&record);
+            assert!(text.contains(parts), "{parts}: {text}");
+            assert_eq!(text.contains("HA["), parts.contains("HA["), "{text}");
+        }
     }
 
     quickcheck! {

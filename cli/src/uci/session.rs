@@ -154,7 +154,7 @@ impl Session {
     fn handle(&mut self, input: Input) -> Next {
         let line = match input {
             Input::Line(line) => line,
-            Input::TooLong => {
+            Input::TooLong(_) => {
                 self.console.note("refused: a line of more than 16 MiB");
                 return Next::GoOn;
             }
