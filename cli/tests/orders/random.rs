@@ -2,25 +2,18 @@
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
-/// The generator SplitMix64.
-pub struct Random(u64);
+use oncilla_core::formula::random;
+
+pub struct Random(random::Random);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Self(random::Random::new(seed))
     }
 
     /// A number from 0 to `n` - 1.
     pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.bits() % n
     }
 
     /// An index into a list of `len` elements; 0 if the list is empty.

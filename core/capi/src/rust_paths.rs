@@ -6,7 +6,7 @@ use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Evaluator, Moves, Verdict};
 use oncilla_core::formula::contempt::{Contempt, RescaleParams};
 use oncilla_core::heapless::{Vec, VecView};
-use oncilla_core::search::{EdgeView, Event, MostMoves, MostPlies, Search};
+use oncilla_core::search::{EdgeView, MostMoves, MostPlies, Search};
 use oncilla_core::stats::{Counts, Span, Stage, Stats, WINDOWS};
 use oncilla_core::stop::{Limits, Progress, Reason, Root, RootEdge};
 use oncilla_core::time::{Clock, Manager};
