@@ -123,7 +123,7 @@ impl<'o> Fields<'o> {
         self.number("rootPolicyTemperature", "Must be a number from 0.01 to 100.0", 0.01, 100.0)
     }
 
-    /// `rootFpuReductionMax`: what a move of the root without visits is held to be worth less.
+    /// `rootFpuReductionMax`: by how much a move of the root without visits is taken to be worse than the root.
     ///
     /// # Errors
     /// Not a number, or one that is out of range.

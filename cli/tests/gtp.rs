@@ -610,6 +610,15 @@ fn the_networks_own_word_is_complete() {
     // Boards that are not square are not transposed.
     let all = heard(&[], "rectangular_boardsize 5 3\nkata-raw-nn 4\nkata-raw-nn all\n");
     assert!(!all[1].0 && all[2].2.matches("symmetry").count() == 4);
+    // As in KataGo, the network is told of an advantage, and its policy is not flattened.
+    let with = |name: &str, value: &str| {
+        last(&[], &format!("boardsize 5\nplay b C3\nkata-set-param {name} {value}\nkata-raw-nn 0\n"))
+    };
+    let plain = with("nnPolicyTemperature", "1");
+    assert_eq!(with("nnPolicyTemperature", "2"), plain);
+    let advantage =
+        |pla: &str| with("playoutDoublingAdvantagePla", &format!("{pla}\nkata-set-param playoutDoublingAdvantage 2"));
+    assert!(advantage("white") != plain && advantage("black") != advantage("white"));
 }
 
 /// The search for a move out of turn knows nothing of earlier positions, so superko must not forbid what it chooses.

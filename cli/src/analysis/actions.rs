@@ -9,8 +9,7 @@ use super::queue::{Queue, QueuedQuery, Turn};
 use super::request::Refusal;
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
-use crate::fields::Fields;
-use crate::fields::Object;
+use crate::fields::{Fields, Object};
 
 /// The networks and their caches, of chess or Go, with what actions need of them.
 pub trait About {

@@ -10,8 +10,7 @@ use super::moves::{self, Game};
 use super::queue::QueuedQuery;
 use super::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
-use crate::fields::Object;
-use crate::fields::{BadField, Fields, ROOT_FPU, integer};
+use crate::fields::{BadField, Fields, Object, ROOT_FPU, integer};
 use crate::options::{Analysis, Kind, Meaning, Opt, Perspective, Typed, katago};
 use crate::score::ScoreType;
 

@@ -1,4 +1,4 @@
-//! The memory of a tree, and what every division of memory between trees and caches goes by.
+//! The memory of a tree, and the limits for all who divide memory between trees and caches.
 
 use crate::system;
 use bytemuck::try_zeroed_slice_box;

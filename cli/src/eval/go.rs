@@ -18,11 +18,9 @@ use std::sync::Arc;
 use crate::analysis::go::is_field;
 use crate::console::aside;
 use crate::engine::EvaluatorSettings;
-use crate::fields::Object;
-use crate::fields::{BadField, Fields, integer};
+use crate::fields::{BadField, Fields, Object, integer};
 use crate::go::setup::{Transcript, rules};
-use crate::go::{Batch, Evaluation, Evaluator, Game, PolicyRules, Question};
-use crate::go::{Imitation, Params};
+use crate::go::{Batch, Evaluation, Evaluator, Game, Imitation, Params, PolicyRules, Question};
 
 /// The network's own policy: not optimistic, and without a limit for the pass.
 const PLAIN: PolicyRules = PolicyRules { temperature: 1.0, optimism: 0.0, most_pass: 1.0 };

@@ -299,6 +299,13 @@ const LACKING: [(&str, &str); 30] = [
 ];
 
 impl Params {
+    /// The advantage of `side`, in doublings of its search over its opponent's (`playoutDoublingAdvantage`), which
+    /// belongs to the side to move if none is named.
+    pub fn advantage_of(&self, side: Color) -> f64 {
+        let is_the_sides = self.playout_doubling_advantage_pla.is_none_or(|owner| owner == side);
+        if is_the_sides { self.playout_doubling_advantage } else { -self.playout_doubling_advantage }
+    }
+
     /// These parameters, changed by what was given under KataGo's names and then by the program's own options.
     ///
     /// # Errors

@@ -7,8 +7,7 @@ use oncilla_go::{
 use serde_json::Value;
 
 use super::vertex::{self, Vertex};
-use crate::fields::Object;
-use crate::fields::{BadField, Fields, integer};
+use crate::fields::{BadField, Fields, Object, integer};
 use crate::go::LEAST_SIDE;
 
 /// The room for moves that a game keeps free, because a search plays on from it.

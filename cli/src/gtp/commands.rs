@@ -19,8 +19,7 @@ use super::{handicap, scoring, sgf, show};
 use crate::analysis::go::{Reporter, describe_model};
 use crate::console::aside;
 use crate::fields::Object;
-use crate::go::{Evaluation, Evaluator, Game, LEAST_SIDE, Search, board_size};
-use crate::go::{Params, setup};
+use crate::go::{Evaluation, Evaluator, Game, LEAST_SIDE, Params, Search, board_size, setup};
 use crate::text::quoted;
 
 /// The result of a command: its answer, or an error message.

@@ -22,9 +22,7 @@ impl CommandLine {
         let id = words.next_if(|word| is_number(word)).unwrap_or_default();
         Some(Self { id, name: words.next().unwrap_or_default(), args: words.collect() })
     }
-}
 
-impl CommandLine {
     /// The number of a line of which only this beginning is known; empty if it has none, or if the number's end is not
     /// known. `None` for a line that is a comment and gets no answer.
     pub fn id_at(beginning: &str) -> Option<String> {

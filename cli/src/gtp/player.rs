@@ -2,7 +2,7 @@
 
 use oncilla_core::formula::random::Random;
 use oncilla_core::time::ManagerParams;
-use oncilla_go::{Board, Color, Ending, Move, Scoring, Size};
+use oncilla_go::{Board, Color, Ending, Move, Scoring, Size, planes};
 use oncilla_nets::katago::Model;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use crate::analysis::go::Reporter;
 use crate::console::aside;
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{
-    self, Evaluation, Evaluator, Game, Limits, Plan, PolicyRules, Question, Search, beside, shares_of_cache,
+    self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Search, beside,
+    shares_of_cache,
 };
-use crate::go::{Imitation, Params};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
 
@@ -485,19 +485,21 @@ impl Player {
         game: &Game,
         symmetry: oncilla_go::Symmetry,
     ) -> Result<Arc<Evaluation>, String> {
-        let (evaluation, said) = network.ask(game, &self.question(symmetry))?;
+        let (evaluation, said) = network.ask(game, &self.question(game.side_to_move(), symmetry))?;
         said.iter().for_each(|line| aside(line));
         Ok(evaluation)
     }
 
-    /// How the network is asked for its evaluation without a search.
-    fn question(&self, symmetry: oncilla_go::Symmetry) -> Question {
-        let policy = PolicyRules {
-            temperature: self.params.nn_policy_temperature as f32,
-            optimism: self.params.root_policy_optimism as f32,
-            most_pass: 1.0,
+    /// How the network is asked for its evaluation without a search. As in KataGo, its policy is not flattened, and the
+    /// advantage is the one that was set, without what a handicap adds.
+    fn question(&self, side: Color, symmetry: oncilla_go::Symmetry) -> Question {
+        let optimism = self.params.root_policy_optimism as f32;
+        let policy = PolicyRules { temperature: 1.0, optimism, most_pass: 1.0 };
+        let planes = planes::Options {
+            playout_doubling_advantage: self.params.advantage_of(side) as f32,
+            ..planes::Options::default()
         };
-        Question { symmetry, policy, profile: self.params.human_profile, ..Question::default() }
+        Question { planes, symmetry, policy, profile: self.params.human_profile }
     }
 
     /// The points for `stones` handicap stones: those of a fixed handicap as far as there are any, and then, one after

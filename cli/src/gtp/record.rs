@@ -2,8 +2,7 @@
 
 use oncilla_go::{Board, Color, Komi, Move, Rules, Size};
 
-use crate::go::Game;
-use crate::go::Setup;
+use crate::go::{Game, Setup};
 
 /// A game whose moves can be taken back.
 #[derive(Clone, Debug)]

@@ -73,8 +73,8 @@ impl Judged {
     }
 
     /// The status of the stones and points of a game that [`by_the_rules`] decides: as the stones are counted, so that
-    /// both agree. A stone is dead if its point counts for the opponent. Without a result every stone is alive, and no
-    /// point is anybody's.
+    /// both agree. A stone is dead if its point counts for the opponent, and otherwise alive; none is in seki, as in
+    /// KataGo. Without a result every stone is alive, and no point is anybody's.
     pub fn by_the_rules(record: &Record) -> Option<Self> {
         let expected = by_the_rules(record)?;
         let (game, rules) = (record.game(), record.rules());
@@ -87,7 +87,7 @@ impl Judged {
         let dead = (*board.stones(Color::Black) & *area.of(Color::White))
             | (*board.stones(Color::White) & *area.of(Color::Black));
         let cleaned = without(board, dead);
-        let seki = seki(&cleaned, &Color::ALL.map(|color| *area.of(color) - cleaned.occupied()));
+        let seki = PointSet::EMPTY;
         let territory = Color::ALL.map(|color| *taxed.of(color) - cleaned.occupied());
         let lead = expected - f64::from(game.compensation());
         Some(Self { board: cleaned, dead, seki, territory, lead, is_settled: true, expected })

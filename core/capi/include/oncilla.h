@@ -75,7 +75,8 @@
 #define ONCILLA_EXPLORED_VISITS 0
 
 // `OncillaParams.explored`: the total weight of the visits. The moves left of a value are then 8 times the weight of a
-// visit, and there is no moves-left utility (KataGo's useUncertainty).
+// visit, and there is no moves-left utility (KataGo's useUncertainty). The verdict ONCILLA_TWO_FOLD is not for such a
+// search, because it takes them for plies; use ONCILLA_SCORED.
 #define ONCILLA_EXPLORED_WEIGHTS 1
 
 // `OncillaParams.catch_up`: as long as the edge's value differs from the position's (Lc0's graph search).

@@ -18,7 +18,8 @@ pub const ONCILLA_FPU_ABSOLUTE: u32 = 1;
 /// `OncillaParams.explored`: the number of visits.
 pub const ONCILLA_EXPLORED_VISITS: u32 = 0;
 /// `OncillaParams.explored`: the total weight of the visits. The moves left of a value are then 8 times the weight of a
-/// visit, and there is no moves-left utility (KataGo's useUncertainty).
+/// visit, and there is no moves-left utility (KataGo's useUncertainty). The verdict ONCILLA_TWO_FOLD is not for such a
+/// search, because it takes them for plies; use ONCILLA_SCORED.
 pub const ONCILLA_EXPLORED_WEIGHTS: u32 = 1;
 /// `OncillaParams.catch_up`: as long as the edge's value differs from the position's (Lc0's graph search).
 pub const ONCILLA_CATCH_UP_VALUES: u32 = 0;

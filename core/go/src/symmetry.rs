@@ -43,7 +43,8 @@ impl Symmetry {
         self.0 & TRANSPOSE != 0
     }
 
-    /// Whether a board of this size keeps it, which networks need: a transposing symmetry fits square boards only.
+    /// Whether it turns a board of this size into one of the same size, as networks need it: a transposing symmetry does
+    /// so for square boards only.
     pub fn fits(self, size: Size) -> bool {
         !self.transposes() || size.x() == size.y()
     }

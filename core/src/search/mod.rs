@@ -47,8 +47,8 @@ pub const MAX_VISITS: u32 = 4_000_000_000;
 /// Stands for no limit to the playouts that are expected.
 const UNLIMITED: u32 = u32::MAX;
 
-/// For [`Search::run`]: no position has more than `N` legal moves. (It is a type, so that it can't be confused with
-/// [`MostPlies`].)
+/// For [`Search::run`]: `N` is at least the largest number of legal moves of a position. (It is a type, so that it can't
+/// be confused with [`MostPlies`].)
 ///
 /// ```compile_fail,E0308
 /// # use oncilla_core::Evaluator;
@@ -62,7 +62,8 @@ const UNLIMITED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct MostMoves<const N: usize>;
 
-/// For [`Search::run`]: no path from the root is longer than `N` plies (at least one).
+/// For [`Search::run`]: the length of the longest path from the root, in plies: a playout that gets so deep ends there.
+/// `N` is at least 1.
 #[derive(Clone, Copy, Debug)]
 pub struct MostPlies<const N: usize>;
 
@@ -312,9 +313,9 @@ impl<R: Repository> Search<R> {
     /// Does `playouts` playouts, one after the other, on one stack, and returns how many it did. It does fewer, or
     /// none, if the game has ended at the root, if no move may be searched there ([`Search::set_root_moves`]), or if
     /// the root has as many visits as can be counted. No event may be in flight: a playout that meets one is
-    /// [`RunError::InFlight`]. [`MostMoves`] is the largest number of legal moves of a position: the evaluator has room
-    /// to push as many. [`MostPlies`] is the length of the longest path: a playout that gets so deep ends there. When
-    /// the memory is full, subtrees are folded and the search goes on; playouts that restore them count too.
+    /// [`RunError::InFlight`]. The evaluator has room to push as many moves as [`MostMoves`] says, and has to push all
+    /// of a position's; paths are as long as [`MostPlies`] says at most. When the memory is full, subtrees are folded
+    /// and the search goes on; playouts that restore them count too.
     ///
     /// A root whose result is proven is still searched. For a limit in time, call this for small portions of playouts,
     /// and ask [`stop::Limits`](crate::stop::Limits) in between.

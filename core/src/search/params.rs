@@ -130,7 +130,7 @@ pub enum Explored {
     /// The total weight of the visits (KataGo's `useUncertainty`). Each visit of a move weighs
     /// [`Value::m`](crate::evaluate::Value::m) / [`Value::WEIGHT_ONE`](crate::evaluate::Value::WEIGHT_ONE). So `m` is
     /// not a number of plies then: there is no moves-left utility, and a host does not answer with
-    /// [`Ending::TwoFold`](crate::evaluate::Ending::TwoFold), whose `m` is always one.
+    /// [`Ending::TwoFold`](crate::evaluate::Ending::TwoFold), because its `m` is always taken for a number of plies.
     Weights,
 }
 

@@ -14,8 +14,7 @@ use crate::analysis::hash;
 use crate::fields::Object;
 use crate::go::ending::{self, Searched};
 use crate::go::notes::{At, Averages, Note};
-use crate::go::params::Params;
-use crate::go::{Evaluation, Game, Search};
+use crate::go::{Evaluation, Game, Params, Search};
 use crate::options::Perspective;
 
 /// The longest line of play: the first move and as many more as a query may ask for.

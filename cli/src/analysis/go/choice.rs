@@ -1,8 +1,8 @@
 //! Which move of the root is to be played, as KataGo chooses it: by visits, without those that the search would not
 //! make now that it knows more, and by lower bounds.
 
+use crate::go::Params;
 use crate::go::notes::Averages;
-use crate::go::params::Params;
 use oncilla_core::evaluate::Value;
 use oncilla_core::search::puct;
 

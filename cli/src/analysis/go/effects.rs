@@ -2,10 +2,8 @@
 
 use super::answer;
 use super::query::{Defaults, Query};
-use crate::go::Imitation;
-use crate::go::params::Params;
 use crate::go::tests::evaluator_with;
-use crate::go::{self, Evaluator, Game, Limits, Plan, Search};
+use crate::go::{self, Evaluator, Game, Imitation, Limits, Params, Plan, Search};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -2,10 +2,8 @@
 
 use super::query::Query;
 use crate::go::bias::Correction;
-use crate::go::params::Params;
-use crate::go::restrictions::Restrictions;
 use crate::go::utility::Factors;
-use crate::go::{Allowed, HumanExploration, Plan, PolicyRules, Question, Seen, Uncertainty};
+use crate::go::{Allowed, HumanExploration, Params, Plan, PolicyRules, Question, Restrictions, Seen, Uncertainty};
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::weighing::Weighing;
 use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, Params as CoreParams};

@@ -18,9 +18,7 @@ use crate::console::aside;
 use crate::engine::bytes_of_mb;
 use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::fields::Object;
-use crate::go::Imitation;
-use crate::go::params::Params;
-use crate::go::{Evaluator, beside, shares_of_cache};
+use crate::go::{Evaluator, Imitation, Params, beside, shares_of_cache};
 use crate::options::{Meaning, Typed};
 
 /// If the user does not say how many positions are searched at a time, it is as many as suit what runs this largest

@@ -6,12 +6,9 @@ use serde_json::Value;
 use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
-use crate::fields::Object;
-use crate::fields::{BadField, Fields, ROOT_FPU};
-use crate::go::Imitation;
-use crate::go::params::Params;
-use crate::go::restrictions::Restrictions;
+use crate::fields::{BadField, Fields, Object, ROOT_FPU};
 use crate::go::setup::{self, Setup, Transcript};
+use crate::go::{Imitation, Params, Restrictions};
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [

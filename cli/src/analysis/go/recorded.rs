@@ -9,7 +9,7 @@ use super::query::{Defaults, Query};
 use crate::analysis::lines::InputLine;
 use crate::analysis::request::{self, Request};
 use crate::analysis::turns::{Accepted, Read};
-use crate::go::params::Params;
+use crate::go::Params;
 
 /// The sessions in which every turn was answered.
 const SESSIONS: [&str; 20] = [

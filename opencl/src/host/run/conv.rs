@@ -196,7 +196,7 @@ impl Workspace {
     fn pointwise(&mut self, conv: &Conv, weights: &[f32], run: Run<'_>, output: &mut [f32]) {
         let squares = conv.input.shape.squares;
         let boards = run.isa.takes_boards() && squares == product::CHESS;
-        self.product((conv, weights), run, output, |input, _, blocks| {
+        self.as_product((conv, weights), run, output, |input, _, blocks| {
             if boards {
                 return Inputs::Boards(input);
             }
@@ -205,10 +205,10 @@ impl Workspace {
         });
     }
 
-    /// A convolution whose right side has a column for each square: what the square's weights are multiplied by.
+    /// A convolution as a product whose right side has a column for each square: the inputs around it.
     fn by_columns(&mut self, conv: &Conv, sides: (usize, usize), weights: &[f32], run: Run<'_>, output: &mut [f32]) {
         let channels = conv.input.shape.channels;
-        self.product((conv, weights), run, output, |input, scratch, blocks| {
+        self.as_product((conv, weights), run, output, |input, scratch, blocks| {
             let surrounded = &mut scratch[..channels * columns::plane(sides)];
             columns::surround(sides, input, surrounded);
             let rows = blocks.chunks_exact_mut(channels * columns::TAPS);
@@ -219,7 +219,7 @@ impl Workspace {
 
     /// A convolution as one product, position by position: `side` makes the right side from an input, using scratch
     /// memory and blocks.
-    fn product(
+    fn as_product(
         &mut self,
         (conv, weights): (&Conv, &[f32]),
         run: Run<'_>,
