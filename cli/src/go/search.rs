@@ -93,8 +93,7 @@ impl Plan {
     /// The plan with the advantage of the side to move in this position.
     fn seen_from(mut self, root: &Game) -> Self {
         let of_root = &mut self.question.planes.playout_doubling_advantage;
-        let is_the_opponents = self.advantage_of.take().is_some_and(|side| side != root.side_to_move());
-        *of_root = advantage(*of_root, usize::from(is_the_opponents));
+        *of_root = advantage_of(root.side_to_move(), self.advantage_of.take(), *of_root);
         self
     }
 }
@@ -735,6 +734,12 @@ fn question(plan: &Plan, depth: usize) -> Question {
     let playout_doubling_advantage = advantage(plan.question.planes.playout_doubling_advantage, depth);
     let planes = planes::Options { history, conservative_pass, playout_doubling_advantage, ..plan.question.planes };
     Question { planes, ..plan.question }
+}
+
+/// The advantage of `side` if `owner` has the advantage `of_owner`, or `side` itself without an owner.
+pub(super) fn advantage_of(side: Color, owner: Option<Color>, of_owner: f32) -> f32 {
+    let is_the_opponents = owner.is_some_and(|owner| owner != side);
+    advantage(of_owner, usize::from(is_the_opponents))
 }
 
 /// The advantage of the side to move `depth` plies below the root, if the side to move at the root has the advantage

@@ -496,7 +496,7 @@ impl Player {
         let optimism = self.params.root_policy_optimism as f32;
         let policy = PolicyRules { temperature: 1.0, optimism, most_pass: 1.0 };
         let planes = planes::Options {
-            playout_doubling_advantage: self.params.advantage_of(side) as f32,
+            playout_doubling_advantage: self.params.advantage_of(side),
             ..planes::Options::default()
         };
         Question { planes, symmetry, policy, profile: self.params.human_profile }

@@ -279,16 +279,21 @@ mod tests {
     use super::*;
     use oncilla_go::Size;
 
-    /// Judges a 5×5 board. In `rows`, `X` and `O` are stones of Black and White; in `owners`, `x` and `o` are points
-    /// that Black and White are expected to own.
-    fn judged(rules: &str, rows: [&str; 5], owners: [&str; 5]) -> (Record, Judged) {
-        let size = Size::new(5, 5).unwrap();
+    /// A board on which `X` and `O` are stones of Black and White.
+    fn board(rows: &[&str]) -> Board {
+        let size = Size::new(rows[0].len() as u8, rows.len() as u8).unwrap();
         let stones = size.points().zip(rows.concat().chars().collect::<Vec<_>>()).filter_map(|(point, c)| match c {
             'X' => Some((Color::Black, point)),
             'O' => Some((Color::White, point)),
             _ => None,
         });
-        let board = Board::with_stones(size, stones).unwrap();
+        Board::with_stones(size, stones).unwrap()
+    }
+
+    /// Judges a 5×5 board with the stones in `rows`. In `owners`, `x` and `o` are points that Black and White are
+    /// expected to own.
+    fn judged(rules: &str, rows: [&str; 5], owners: [&str; 5]) -> (Record, Judged) {
+        let board = board(&rows);
         let ownership: Vec<f64> = owners
             .concat()
             .chars()
@@ -463,6 +468,24 @@ mod tests {
         let territory = |rules| ended(rules, seki).map(|[_, _, _, both, ..]| both);
         assert_eq!(territory("tromp-taylor").unwrap(), "A5 E5");
         assert_eq!(territory("koPOSITIONALscoreAREAtaxSEKIsui1").unwrap(), "");
+    }
+
+    /// Three kos are taken in turn until the position has been there three times.
+    #[test]
+    fn a_game_without_a_result_has_no_dead_stones_and_no_territory() {
+        let rows = [".XO..", "XO.O.", ".XO..", ".XO..", "X.XO.", ".XO..", ".XO..", "XO.O.", ".XO.."];
+        let mut record = Record::starting_from(&board(&rows), Color::Black, "japanese".parse().unwrap(), true);
+        let cycle = ["C8", "B5", "C2", "B8", "C5", "B2"].into_iter().zip([Color::Black, Color::White].repeat(3));
+        for (text, color) in cycle.clone().chain(cycle) {
+            assert!(Judged::by_the_rules(&record).is_none());
+            record.play(color, record.size().parse(text).unwrap()).unwrap();
+        }
+        let judged = Judged::by_the_rules(&record).unwrap();
+        assert_eq!(text(judged.final_lead(&record)), "0");
+        for (status, count) in [("alive", 21), ("dead", 0), ("seki", 0), ("territory", 0)] {
+            let points: Vec<_> = judged.list(status, record.game().board()).concat();
+            assert_eq!(points.len(), count, "{status}");
+        }
     }
 
     #[test]
