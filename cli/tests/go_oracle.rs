@@ -194,6 +194,48 @@ fn a_turned_board_is_seen_as_katago_sees_it() {
     worst.check("eval of turned boards");
 }
 
+/// `kata-raw-nn` says of every position that GTP can come to what KataGo says, also that this network has no heads for
+/// the errors and for the time.
+#[test]
+fn the_raw_outputs_are_katagos() {
+    let Some(shared) = shared() else { return };
+    let rows = rows(&shared);
+    let rows: Vec<&Value> = rows.iter().filter(|row| row["initialStones"] == json!([])).collect();
+    let mut input = String::new();
+    for row in &rows {
+        input += &format!("rectangular_boardsize {} {}\n", row["boardXSize"], row["boardYSize"]);
+        input += &format!("kata-set-rules {}\nkomi {}\n", row["rules"], row["komi"]);
+        for mv in row["moves"].as_array().expect("moves") {
+            let [color, point] = [0, 1].map(|at| mv[at].as_str().expect("a word"));
+            input += &format!("play {color} {point}\n");
+        }
+        input += "1 kata-raw-nn 0\n";
+    }
+    let weights = format!("--weights={}", shared.join(NETWORK).display());
+    let output = run(&["gtp", "--backend=host", &weights, OWN_CACHE], &input);
+    let answers = stdout(&output);
+    assert!(!answers.contains('?'), "{answers}");
+    let answers: Vec<&str> = answers.split("=1 ").skip(1).collect();
+    assert_eq!(answers.len(), rows.len());
+    let mut worst = Worst::default();
+    for (row, answer) in rows.iter().zip(answers) {
+        let theirs = &row["gtpRaw"];
+        let ours = |name: &str| -> f64 {
+            let line = answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name} in {answer}"))
+        };
+        for name in ["whiteWin", "whiteLoss", "noResult", "shorttermWinlossError"] {
+            worst.share(ours(name), number(theirs, name));
+        }
+        // These are rounded to three decimals.
+        for name in ["whiteLead", "whiteScoreSelfplay", "varTimeLeft", "shorttermScoreError"] {
+            worst.points(ours(name), number(theirs, name));
+        }
+        worst.points(ours("whiteScoreSelfplaySq").sqrt(), number(theirs, "whiteScoreSelfplaySq").sqrt());
+    }
+    worst.check("kata-raw-nn");
+}
+
 /// Whether there is a device. If not, prints a line.
 fn device_is_there() -> bool {
     match oncilla_opencl::device::list() {

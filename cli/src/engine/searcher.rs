@@ -221,7 +221,7 @@ impl Searcher {
             })
         } else {
             observer.note("without a network the first legal move is played");
-            self.resign_to_any_move(go)
+            self.any_legal_move(go)
         };
         self.control.be_over();
         if !self.control.is_silent() {
@@ -254,7 +254,7 @@ impl Searcher {
 
     /// The result of a search that panicked: its best move so far, or any legal move. Its tree is of no use any more.
     fn salvage(&mut self, go: &Go, search: &mut Search<'_>) -> Done {
-        let any = self.resign_to_any_move(go);
+        let any = self.any_legal_move(go);
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
         let of_this_position = self.tree.forget_that_of(&self.position);
@@ -307,7 +307,7 @@ impl Searcher {
     }
 
     /// The answer without a search, because there is no evaluator: a GUI that waits for a move gets a legal one.
-    fn resign_to_any_move(&self, go: &Go) -> Done {
+    fn any_legal_move(&self, go: &Go) -> Done {
         loop {
             let hit = self.control.ponder_hit_at();
             let must_wait = go.infinite || (go.ponder && hit.is_none());
@@ -384,7 +384,7 @@ impl Searcher {
         }
         done.statistics = self.tally.statistics(in_flight);
         if done.best.is_none() {
-            let any = self.resign_to_any_move(&Go { infinite: false, ponder: false, ..go.clone() });
+            let any = self.any_legal_move(&Go { infinite: false, ponder: false, ..go.clone() });
             return Done { stats: done.stats, statistics: done.statistics, fault: done.fault, ..any };
         }
         done

@@ -39,7 +39,8 @@ pub struct Evaluation {
     pub score_stdev: f32,
     /// Points that would make the game even (`scoreLead`).
     pub lead: f32,
-    /// How long the value will go on to vary (`varTimeLeft`).
+    /// How long the value will go on to vary (`varTimeLeft`); −1, as in KataGo, for networks before version 9, whose
+    /// output has never been trained to say it.
     pub variance_time: f32,
     /// How far win − loss and the score will move in the near future; `None` for networks before version 9.
     pub errors: Option<[f32; 2]>,
@@ -80,6 +81,7 @@ impl Evaluation {
         let square = (mean * mean + stdev * stdev) * counts;
         let mean = mean * counts;
         let variance = square - mean * mean;
+        let errors = errors(row.scores, facts);
         Self {
             policy: policy(row, game, rules),
             win,
@@ -89,8 +91,8 @@ impl Evaluation {
             // Not `max`: that would turn what is not a number (from a mean beyond all bounds) into 0.
             score_stdev: if variance < 0.0 { 0.0 } else { variance.sqrt() },
             lead: row.scores[2] * lead * counts,
-            variance_time: softplus(row.scores[3]) * variance_time,
-            errors: errors(row.scores, facts),
+            variance_time: if errors.is_some() { softplus(row.scores[3]) * variance_time } else { -1.0 },
+            errors,
             ownership: row.ownership.to_vec(),
         }
     }

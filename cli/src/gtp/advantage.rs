@@ -31,7 +31,7 @@ const SHORTEST: u8 = 8;
 const BALANCE: [f64; 2] = [-0.9, -0.5];
 
 /// Points that Black is ahead by at the beginning, by handicap stones and komi, if it is treated as people treat it.
-fn head_start(game: &Game) -> f64 {
+pub fn head_start(game: &Game) -> f64 {
     let (rules, stones) = (game.rules(), game.handicap_stones());
     let stone = if rules.scoring == Scoring::Area { STONE_IN_AREA } else { STONE_IN_TERRITORY };
     // White has the first move after the stones.

@@ -307,9 +307,18 @@ impl Clock {
 }
 
 /// The manager for these parameters. Parameters that are out of range were refused when the options were read.
-fn manager(params: ManagerParams) -> Manager {
+fn manager(mut params: ManagerParams) -> Manager {
+    // No game of chess is as long as one of Go: what bounds a network's estimate there would cut this one down.
+    if let ManagerParams::Smooth(smooth) = &mut params
+        && let Some(network) = &mut smooth.moves_left.network
+    {
+        network.most = LONGEST_GAME;
+    }
     Manager::new(params).unwrap_or_default()
 }
+
+/// A bound of estimates, in multiples of the moves of a game of chess, that none comes to.
+const LONGEST_GAME: f64 = 1e3;
 
 #[cfg(test)]
 mod tests {
@@ -481,6 +490,8 @@ mod tests {
     #[test]
     fn a_game_that_is_half_as_long_has_twice_the_time_for_a_move() {
         let limits = [100.0, 50.0, 25.0].map(|moves| clock("absolute 600").start(moves, 0.2).unwrap());
+        let longer = clock("absolute 600").start(135.0, 0.2).unwrap();
+        assert!((limits[0] / longer - 1.35).abs() < 0.1, "{limits:?}, {longer}");
         for (limit, moves) in limits.into_iter().zip([100.0, 50.0, 25.0]) {
             let fair = 600.0 / moves;
             assert!((1.5 * fair..3.5 * fair).contains(&limit), "{limit} {moves}");

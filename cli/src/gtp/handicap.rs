@@ -47,29 +47,33 @@ pub fn most(size: Size) -> usize {
     }
 }
 
-/// The worth of a handicap stone in points: twice a fair komi.
-const STONE: f64 = 14.0;
+/// A head start of no more points is an even game.
+const EVEN: f64 = 0.9;
 
-/// Before this many moves for each point of the board, White's deficit does not tell yet whether the handicap will be
-/// made up for.
-const OPENING: f64 = 0.2;
+/// Before there are as many moves as this part of the board has points, White's deficit does not tell yet whether the
+/// handicap will be made up for: one in so many.
+const OPENING: usize = 5;
 
 /// After this many moves for each point of the board, White should have made up for the handicap.
 const MADE_UP: f64 = 0.6;
 
-/// The points by which White may be behind after `played` moves and still hope to win a game in which it has given
-/// `stones` handicap stones: a weaker player loses their advantage bit by bit.
-pub fn made_up_later(stones: usize, area: usize, played: usize) -> f64 {
-    if stones < LEAST {
+/// Points, and a part of the head start, that White must be behind by even then.
+const LEFT: (f64, f64) = (5.0, 0.15);
+
+/// The points by which White may be behind after `played` moves and still hope to win a game in which Black was `ahead`
+/// by so many points at the beginning: a weaker player loses them bit by bit. As in KataGo.
+pub fn made_up_later(ahead: f64, area: usize, played: usize) -> f64 {
+    if ahead <= EVEN {
         return 0.0;
     }
-    let moves = played as f64 / area as f64;
-    if moves < OPENING {
+    let opening = 1 + area / OPENING;
+    if played < opening {
         return f64::INFINITY;
     }
-    // One stone counts as Black's first move in an even game: only the others are an advantage.
-    let given = STONE * (stones - 1) as f64;
-    given * ((MADE_UP - moves) / (MADE_UP - OPENING)).max(0.0)
+    let most = (MADE_UP * area as f64 - opening as f64).max(1.0);
+    let rest = 1.0 - ((played - opening) as f64 / most).min(1.0);
+    let (points, part) = LEFT;
+    ahead * rest + points + part * ahead
 }
 
 #[cfg(test)]
@@ -102,11 +106,11 @@ mod tests {
 
     #[test]
     fn a_handicap_is_made_up_for_bit_by_bit() {
-        assert_eq!([0, 1].map(|stones| made_up_later(stones, 361, 0)), [0.0; 2]);
-        assert_eq!(made_up_later(4, 361, 72), f64::INFINITY);
-        let later = [80, 140, 216, 217, 900].map(|played| made_up_later(4, 361, played));
-        assert!(later[0] < 42.0 && later[0] > 38.0 && later.is_sorted_by(|a, b| a >= b), "{later:?}");
-        assert_eq!(later[3..], [0.0; 2]);
+        assert_eq!([-5.0, 0.5].map(|ahead| made_up_later(ahead, 361, 0)), [0.0; 2]);
+        assert_eq!(made_up_later(40.0, 361, 72), f64::INFINITY);
+        let later = [73, 140, 216, 217, 900].map(|played| made_up_later(40.0, 361, played));
+        assert_eq!((later[0], later[3], later[4]), (40.0 + 5.0 + 6.0, 11.0, 11.0));
+        assert!(later.is_sorted_by(|a, b| a >= b), "{later:?}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod args;
 mod chance;
 mod clock;
 mod commands;
+mod estimates;
 mod handicap;
 mod imitation;
 mod line;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::analyze::AnalyzeRequest;
 use super::clock::{Clock, System, moves_left};
+use super::estimates::{self, Estimate, Estimates};
 use super::imitation::{self, Candidate};
 use super::memory::MemoryBudget;
 use super::record::Record;
@@ -47,16 +48,6 @@ struct SearchResult {
     ownership: Vec<f64>,
 }
 
-/// The result of the search for a move in an earlier turn, from the view of the side that moved.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Estimate {
-    /// The number of moves before it.
-    turn: usize,
-    color: Color,
-    win_loss: f64,
-    lead: f64,
-}
-
 /// A search to make.
 pub struct Task<'t> {
     /// The position.
@@ -88,7 +79,7 @@ pub struct Player {
     pub has_advantage: bool,
     time: ManagerParams,
     clocks: [Clock; 2],
-    estimates: Vec<Estimate>,
+    estimates: Estimates,
     random: Random,
     /// Seconds that the moves have taken so far.
     pub seconds: f64,
@@ -136,7 +127,7 @@ impl Player {
             has_advantage: given(ADVANTAGE) && !given(OF_HANDICAP),
             time,
             clocks: [System::None; 2].map(|system| Clock::new(system, time)),
-            estimates: Vec::new(),
+            estimates: Estimates::default(),
             random: chance::random(settings::seed(typed)),
             seconds: 0.0,
         })
@@ -198,7 +189,7 @@ impl Player {
 
     /// Forgets the results of all turns from `turn` on, because their moves have been taken back.
     pub fn forget_beyond(&mut self, turn: usize) {
-        self.estimates.retain(|estimate| estimate.turn < turn);
+        self.estimates.forget_beyond(turn);
     }
 
     /// The parameters of the search for the commands that analyse.
@@ -215,9 +206,7 @@ impl Player {
         if self.has_advantage {
             return self.params;
         }
-        let for_white =
-            |estimate: &Estimate| if estimate.color == Color::White { estimate.win_loss } else { -estimate.win_loss };
-        let estimates = self.estimates.iter().map(for_white);
+        let estimates = self.estimates.win_losses(Color::White);
         let advantage = advantage::for_white(game, self.settings.advantage_for_each_point, estimates);
         Params {
             playout_doubling_advantage: advantage,
@@ -321,7 +310,8 @@ impl Player {
         // This is a copy, because a move that is not kept, or that fails, takes no time of the clock.
         let mut clock = self.clocks[color as usize].clone();
         let budget = clock.start(moves_left, lag);
-        let factor = self.factor(record, color);
+        let winning = self.estimates.factor(&self.settings, color, self.params.win_loss_utility_factor);
+        let factor = winning * estimates::factor_of_passes(&self.settings, record);
         let seconds = seconds_for(budget, self.params.max_time, factor);
         let end = |part: f64| {
             let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
@@ -347,12 +337,12 @@ impl Player {
             search_result(&params, request, search, imitates)
         })?;
         if keeps {
-            self.remember(Estimate { turn, color, win_loss: result.win_loss, lead: result.lead });
+            self.estimates.keep(Estimate { turn, color, win_loss: result.win_loss, lead: result.lead });
             let used = begun.elapsed().as_secs_f64();
             clock.used(used, result.playouts);
             self.clocks[color as usize] = clock;
             self.seconds += used;
-            if self.resigns(record, color) {
+            if self.estimates.resigns(&self.settings, color, record) {
                 return Ok(Decision::Resign);
             }
         }
@@ -399,41 +389,6 @@ impl Player {
         let is_limited =
             has_clock || self.params.max_time < none.max_time || self.params.max_playouts < none.max_playouts;
         if is_limited && !self.has_visits { u64::MAX } else { scaled(self.params.max_visits, factor) }
-    }
-
-    /// Keeps the result of a turn in the place of those of this turn and later ones, whose moves were taken back.
-    fn remember(&mut self, estimate: Estimate) {
-        self.forget_beyond(estimate.turn);
-        self.estimates.push(estimate);
-    }
-
-    /// The part of its visits, playouts and time that the player uses: less after passes, and if it is winning.
-    fn factor(&self, record: &Record, color: Color) -> f64 {
-        let Settings { search_factor_after_one_pass: one, search_factor_after_two_pass: two, .. } = self.settings;
-        let of_passes = [1.0, one, two][record.passes().min(2)];
-        let before = self.estimates.iter().rev().find(|estimate| estimate.color == color);
-        let wins = before.is_some_and(|estimate| {
-            0.5 * (1.0 + estimate.win_loss) > self.settings.search_factor_when_winning_threshold
-        });
-        if wins { self.settings.search_factor_when_winning.min(of_passes) } else { of_passes }
-    }
-
-    /// Whether the player resigns: it has been almost sure to lose in several of its turns in a row.
-    fn resigns(&self, record: &Record, color: Color) -> bool {
-        let settings = &self.settings;
-        let (area, played) = (record.size().area(), record.moves().len());
-        if !settings.allow_resignation || (played as f64) < settings.resign_min_moves_per_board_area * area as f64 {
-            return false;
-        }
-        let behind = settings.resign_min_score_difference;
-        let behind = match color {
-            Color::Black => behind,
-            Color::White => behind.max(handicap::made_up_later(record.game().handicap_stones(), area, played)),
-        };
-        let turns = settings.resign_consec_turns;
-        let own = self.estimates.iter().rev().filter(|estimate| estimate.color == color).take(turns);
-        let is_lost = |estimate: &Estimate| estimate.win_loss < settings.resign_threshold && -estimate.lead >= behind;
-        own.clone().count() == turns && own.clone().all(is_lost)
     }
 
     /// Judges which stones are dead and who owns each point, by the mean of two searches, one with each side to move,
@@ -532,7 +487,7 @@ fn seconds_for(budget: Option<f64>, most: f64, factor: f64) -> f64 {
 }
 
 fn scaled(limit: u64, factor: f64) -> u64 {
-    if factor >= 1.0 { limit } else { ((limit as f64 * factor) as u64).max(1) }
+    if factor >= 1.0 { limit } else { ((limit as f64 * factor).ceil() as u64).max(1) }
 }
 
 /// The results of a search, from the view of the side to move. `imitates` is whether the choices need the policy of a
@@ -604,7 +559,7 @@ mod tests {
         assert_eq!(seconds_for(Some(8.0), f64::INFINITY, 1.0), 8.0);
         assert_eq!([Some(8.0), None].map(|budget| seconds_for(budget, 4.0, 0.5)), [2.0; 2]);
         assert_eq!(seconds_for(Some(2.0), 4.0, 0.5), 1.0);
-        assert_eq!([1.0, 0.5, 1e-9].map(|factor| scaled(10, factor)), [10, 5, 1]);
+        assert_eq!([1.0, 0.5, 0.41, 0.0].map(|factor| scaled(10, factor)), [10, 5, 5, 1]);
     }
 
     /// Two stones are captured and one is recaptured, again and again, without two passes in a row.

@@ -17,19 +17,19 @@ params! {
     allow_resignation: bool = true, in ANYTHING, "allowResignation";
     /// A win less a loss, from −1 to 1, below which it resigns.
     resign_threshold: f64 = -0.9, in -1.0..=0.0, "resignThreshold";
-    /// So many of its turns in a row.
+    /// In so many turns in a row.
     resign_consec_turns: usize = 3, in 1..=100, "resignConsecTurns";
     /// Points that it must be behind by as well.
     resign_min_score_difference: f64 = 0.0, in 0.0..=1000.0, "resignMinScoreDifference";
     /// Moves of both that are played before it resigns, for each point of the board.
     resign_min_moves_per_board_area: f64 = 0.0, in 0.0..=1.0, "resignMinMovesPerBoardArea";
-    /// What is left of its visits and its time once the opponent has passed.
+    /// The part of its visits and its time that it uses once the opponent has passed.
     search_factor_after_one_pass: f64 = 0.5, in 0.0..=1.0, "searchFactorAfterOnePass";
-    /// And once both have passed.
+    /// And once the opponent has passed in two turns in a row.
     search_factor_after_two_pass: f64 = 0.25, in 0.0..=1.0, "searchFactorAfterTwoPass";
-    /// And where it is sure to win.
+    /// And where it can't win more surely; a pass counts as well.
     search_factor_when_winning: f64 = 0.4, in 0.01..=1.0, "searchFactorWhenWinning";
-    /// The win rate that is sure.
+    /// A win less a loss above which it uses less, if it was above in the last three turns.
     search_factor_when_winning_threshold: f64 = 0.95, in 0.0..=1.0, "searchFactorWhenWinningThreshold";
     /// How much chance there is in the choice of a move: 0 is none.
     chosen_move_temperature: f64 = 0.1, in 0.0..=5.0, "chosenMoveTemperature";

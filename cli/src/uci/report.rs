@@ -38,9 +38,9 @@ impl Report {
         Self { console, root, output, draw_score, is_numbered: settings.multi_pv > 1 }
     }
 
-    /// The lines of an `info`, the best move's first.
+    /// The lines of an `info`, the best move's first. There are none if the search has failed before it knew the moves.
     fn info_lines(&self, info: &Info) -> Vec<String> {
-        if info.lines.is_empty() {
+        if info.lines.is_empty() && !self.root.generate_moves(|_| true) {
             return vec![self.info_without_moves(info)];
         }
         let number = |index| self.is_numbered.then_some(index + 1);

@@ -315,8 +315,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let [value, score] = errors(raw);
         info.insert("rawStWrError".into(), value);
         info.insert("rawStScoreError".into(), score);
-        let time = if raw.errors.is_some() { raw.variance_time } else { -1.0 };
-        info.insert("rawVarTimeLeft".into(), number(time.into()));
+        info.insert("rawVarTimeLeft".into(), number(raw.variance_time.into()));
         if let Some(human) = self.search.human() {
             info.insert("humanWinrate".into(), winrate(human));
             info.insert("humanScoreMean".into(), number(sign * f64::from(human.score_mean)));
