@@ -122,7 +122,7 @@ impl std::error::Error for BackendError {}
 /// The number of positions in `input`, or why that is not a batch for the backend.
 pub fn batch_of(graph: &Graph, max_batch: usize, input: &[f32]) -> Result<usize, BackendError> {
     let each = graph.input().len();
-    let batch = input.len() / each;
+    let batch = input.len().checked_div(each).unwrap_or(0);
     if !input.len().is_multiple_of(each) || batch == 0 || batch > max_batch {
         return Err(BackendError(format!(
             "input: expected 1 to {max_batch} positions of {each} numbers, got {} numbers",

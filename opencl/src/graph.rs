@@ -381,6 +381,18 @@ impl fmt::Display for ShapeError {
 
 impl std::error::Error for ShapeError {}
 
+/// Checks that a value's elements can be counted as kernels do, in an `int`.
+fn countable(shape: Shape) -> Result<Shape, String> {
+    let Shape { channels, squares } = shape;
+    match channels.checked_mul(squares) {
+        Some(1..=MOST_ELEMENTS) => Ok(shape),
+        _ => Err(format!("expected 1 to {MOST_ELEMENTS} elements, got {channels} channels of {squares} squares")),
+    }
+}
+
+/// The most elements of a value, for one position.
+const MOST_ELEMENTS: usize = i32::MAX as usize;
+
 impl Graph {
     /// A graph without layers.
     pub fn new(input: Shape) -> Self {
@@ -406,10 +418,20 @@ impl Graph {
         self.board.filter(|(ranks, files)| ranks * files == squares).or(square)
     }
 
+    /// The ranks and files of the board that a convolution of `kernel` × `kernel` sees; for a 1×1 convolution the
+    /// arrangement of the squares is of no matter.
+    pub(crate) fn sides_for(&self, kernel: usize, squares: usize) -> Result<(usize, usize), String> {
+        let sides = self.sides(squares).or((kernel == 1).then_some((1, squares)));
+        sides.ok_or_else(|| format!("a {kernel}x{kernel} convolution: expected a board, got {squares} squares"))
+    }
+
     /// Appends a layer after checking every length against its shapes; returns the value that it makes.
+    ///
+    /// # Errors
+    /// What does not fit, or that a value would have more elements than devices can count.
     pub fn push(&mut self, layer: Layer) -> Result<ValueId, ShapeError> {
         let at = self.layers.len();
-        let shape = self.shape_of(&layer).map_err(|what| ShapeError { layer: at, what })?;
+        let shape = self.shape_of(&layer).and_then(countable).map_err(|what| ShapeError { layer: at, what })?;
         self.layers.push(layer);
         self.int8.push(false);
         self.shapes.push(shape);

@@ -49,7 +49,7 @@ use team::Team;
 /// The largest batch. The host does not need batches at all; the bound keeps the buffers of outputs small.
 const MAX_BATCH: usize = 1024;
 
-/// How many positions are worth evaluating at once if tiles multiply: they are so fast that for a single position
+/// How many positions are worth evaluating at once if a single thread's tiles multiply: they are so fast that for a single position
 /// reading the weights takes a large part of the time. Games have shown that more positions cost a search more than
 /// they save (docs/changes.md). With vectors the products take the time: more positions at once save next to nothing.
 const IN_TILES: usize = 4;
@@ -205,10 +205,10 @@ impl Backend for Host {
         MAX_BATCH
     }
 
-    /// One position for each thread; with tiles a few more (`IN_TILES`).
+    /// One position for each thread; a single thread with tiles takes a few more (`IN_TILES`).
     fn preferred_batch(&self) -> usize {
         let threads = self.team.members();
-        threads.max(if self.plan.in_tiles() { IN_TILES / threads } else { 1 })
+        if threads == 1 && self.plan.in_tiles() { IN_TILES } else { threads }
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {

@@ -91,20 +91,33 @@ impl Loss {
         self.policy <= share * Self::BOUND.policy && self.value <= share * Self::BOUND.value
     }
 
+    /// How many times the bound a single position may lose on a device.
+    #[cfg(any(feature = "opencl", test))]
+    pub(crate) const WORST: f64 = 10.0;
+
+    /// The mean over the positions.
     pub(crate) fn between(graph: &Graph, expected: &Outputs, got: &Outputs) -> Self {
+        Self::over(graph, (expected, got), |losses| losses.iter().sum::<f64>() / losses.len().max(1) as f64)
+    }
+
+    /// The loss of the position that loses most: the mean of a large batch hides one that is wrong altogether.
+    #[cfg(any(feature = "opencl", test))]
+    pub(crate) fn worst(graph: &Graph, expected: &Outputs, got: &Outputs) -> Self {
+        // A NaN is larger than any other loss.
+        let larger = |a: f64, b: &f64| if a >= *b || a.is_nan() { a } else { *b };
+        Self::over(graph, (expected, got), |losses| losses.iter().fold(0.0, larger))
+    }
+
+    fn over(graph: &Graph, (expected, got): (&Outputs, &Outputs), all: impl Fn(&[f64]) -> f64) -> Self {
         let moves = graph.output_len(Role::Policy).unwrap_or(1);
         let pairs = expected.policy.chunks_exact(moves).zip(got.policy.chunks_exact(moves));
-        let policy = mean(pairs.map(|(p, q)| divergence(p, q)));
+        let of_policy: Vec<f64> = pairs.map(|(p, q)| divergence(p, q)).collect();
         let wl = |wdl: &[f32]| f64::from(wdl[0]) - f64::from(wdl[2]);
         let of_wdl = expected.wdl.chunks_exact(3).zip(got.wdl.chunks_exact(3)).map(|(a, b)| (wl(a) - wl(b)).abs());
         let of_value = expected.value.iter().zip(&got.value).map(|(a, b)| f64::from((a - b).abs()));
-        Self { policy, value: mean(of_wdl.chain(of_value)) }
+        let of_values: Vec<f64> = of_wdl.chain(of_value).collect();
+        Self { policy: all(&of_policy), value: all(&of_values) }
     }
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
-    if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
 /// KL(softmax(p) ‖ softmax(q)) for logits p and q, in nats.
@@ -151,7 +164,8 @@ const SHARE: f64 = 0.5;
 /// possible: half of them, then half of the rest or half of those, and so on.
 ///
 /// # Errors
-/// If the host can't run the graph, or if `canaries` is not a whole number of positions.
+/// If the host can't run the graph, or if `canaries` is not a whole number of positions; or if the network is one of
+/// Go, whose losses are not measured.
 pub fn choose(graph: &mut Graph, canaries: &[f32]) -> Result<Choice, BackendError> {
     choose_within(graph, canaries, SHARE, |_| false)
 }
@@ -167,6 +181,9 @@ pub fn choose_within(
     share: f64,
     needed: impl Fn(&Layer) -> bool,
 ) -> Result<Choice, BackendError> {
+    if graph.output_len(Role::Results).is_some() {
+        return Err(BackendError("int8: expected a network of chess, got one of Go".to_string()));
+    }
     let reads_input = |layer: &Layer| layer.reads().any(|value| value == INPUT);
     let layers = graph.layers().iter().enumerate();
     let can_be = layers.filter(|&(at, layer)| graph.can_be_int8(at) && !reads_input(layer));
@@ -208,9 +225,10 @@ pub fn choose_within(
     Ok(Choice { taken: candidates.len(), refused: all - candidates.len(), loss })
 }
 
-/// Marks these layers.
+/// Marks these layers and no others.
 fn mark(graph: &mut Graph, layers: &[usize]) -> Result<(), BackendError> {
-    layers.iter().try_for_each(|&layer| graph.set_int8(layer, true)).map_err(|error| BackendError(error.to_string()))
+    let mut all = 0..graph.layers().len();
+    all.try_for_each(|layer| graph.set_int8(layer, layers.contains(&layer))).map_err(|e| BackendError(e.to_string()))
 }
 
 fn evaluate(graph: &Graph, layers: &[usize], input: &[f32]) -> Result<Outputs, BackendError> {
@@ -294,6 +312,22 @@ mod tests {
         let needed = choose_within(&mut bad, &[1.0, 2.0, 0.7, -3.0], SHARE, |_| true).unwrap();
         assert!(needed.refused == 0 && !needed.loss.within(SHARE), "{needed}");
         assert!(bad.is_int8(1) && bad.is_int8(2));
+        // What was marked before counts for nothing.
+        assert_eq!(choose(&mut bad, &[1.0, 2.0, 0.7, -3.0]).unwrap(), choice);
+        assert!(!(bad.is_int8(1) && bad.is_int8(2)));
+    }
+
+    #[test]
+    fn many_good_positions_do_not_hide_a_wrong_one() {
+        let graph = graph(false);
+        let expected = Outputs { policy: [1.0, 0.0, 0.0, 0.0].repeat(128), ..Outputs::default() };
+        let mut got = expected.clone();
+        assert!(Loss::worst(&graph, &expected, &got).within(0.0));
+        got.policy[4..8].copy_from_slice(&[0.0, 0.0, 2.0, 0.0]);
+        let [mean, worst] = [Loss::between, Loss::worst].map(|of| of(&graph, &expected, &got));
+        assert!(mean.within(1.0) && !worst.within(Loss::WORST), "{mean:?}, {worst:?}");
+        got.policy[4] = f32::NAN;
+        assert!(!Loss::worst(&graph, &expected, &got).within(f64::MAX));
     }
 
     #[test]

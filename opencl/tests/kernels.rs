@@ -424,7 +424,7 @@ fn a_board_that_is_not_square_is_refused() {
     let mut graph = Graph::new(Shape { channels: 2, squares: 60 });
     let x = conv(&mut graph, &mut Random(15), (INPUT, 2, 3), None, None, Activation::Relu);
     let error = OpenCl::new(output(graph, x), &Options::default()).expect_err("60 squares are no square board");
-    assert!(error.0.contains("3x3 convolution needs a square board, got 60 squares"), "{error}");
+    assert!(error.0.contains("3x3 convolution: expected a board, got 60 squares"), "{error}");
 }
 
 #[test]

@@ -116,14 +116,12 @@ impl std::error::Error for Error {}
 
 impl Error {
     /// Whether smaller groups may help: a driver has refused groups that are within its own limits, for lack of
-    /// registers or local memory.
+    /// registers or local memory. (A buffer that it does not make, with the same status, has no groups.)
     pub fn is_of_groups(&self) -> bool {
         let statuses = [CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
-        matches!(self, Error::Call { status, .. } if statuses.contains(status))
+        matches!(self, Error::Call { call, status, .. } if statuses.contains(status) && !call.starts_with("clCreate"))
     }
-}
 
-impl Error {
     /// Whether smaller batches may help: some drivers find out only at a launch that there is too little memory.
     pub fn is_of_memory(&self) -> bool {
         let statuses = [CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_BUFFER_SIZE, CL_OUT_OF_RESOURCES];

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A file holds for one device with one driver, one text and one set of compiler options; it is named after a hash of
-//! these and contains them in full. A program whose file can't be read, belongs to something else or is damaged is
+//! these and contains them, the text by its hash. A program whose file can't be read, belongs to something else or is damaged is
 //! compiled again: a driver must not be given half a binary. If the folder can't be written, that costs the time of
 //! compiling and nothing else.
 //!

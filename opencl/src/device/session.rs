@@ -405,8 +405,9 @@ impl Session {
         // SAFETY: the buffer holds that many elements, and the call blocks until they were written.
         let status =
             unsafe { clEnqueueReadBuffer(self.queue, buffer.mem.handle, CL_TRUE, 0, bytes, to, 0, null(), null_mut()) };
-        self.check("clEnqueueReadBuffer", status)?;
-        self.completed()
+        let read = self.check("clEnqueueReadBuffer", status);
+        // A command that has failed is named first, and its event is none of the next batch's.
+        self.completed().and(read)
     }
 
     /// Runs what `enqueue` puts into the queue, with a single wait at the end.

@@ -52,7 +52,7 @@ fn run(graph: &Graph, layer: &Layer, int8: bool, values: &[Vec<f32>]) -> Result<
     Ok(match layer {
         Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation } => {
             let shape = graph.shape(*input);
-            let side = side(graph, shape.squares, *kernel)?;
+            let side = graph.sides_for(*kernel, shape.squares).map_err(BackendError)?;
             let inputs = shape.channels;
             let mut y = match int8 {
                 false => convolve(&values[input.0], inputs, *channels, side, *kernel, weights, bias),
@@ -221,13 +221,6 @@ fn attention(
 
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-}
-
-/// Ranks and files of a board; a 1×1 convolution doesn't depend on how the squares are arranged.
-fn side(graph: &Graph, squares: usize, kernel: usize) -> Result<(usize, usize), BackendError> {
-    let sides = if kernel == 1 { Some((1, squares)) } else { graph.sides(squares) };
-    let fault = || format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares");
-    sides.ok_or_else(|| BackendError(fault()))
 }
 
 fn convolve(

@@ -671,9 +671,7 @@ fn step(
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let input = places[input.0];
             let squares = input.shape.squares;
-            let sides = if *kernel == 1 { Some((1, squares)) } else { graph.sides(squares) };
-            let fault = || format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares");
-            let sides = sides.ok_or_else(fault)?;
+            let sides = graph.sides_for(*kernel, squares)?;
             Step::Conv(Box::new(Conv {
                 input,
                 output,

@@ -783,12 +783,9 @@ fn what_can_not_be_run_is_refused() {
         graph
     };
     let refused = |graph: Graph, threads| Host::new(graph, threads).err().expect("a refusal").0;
-    assert_eq!(refused(graph(12, 3), 1), "layer 0: a 3x3 convolution needs a square board, got 12 squares");
-    assert_eq!(refused(graph(12, 5), 1), "layer 0: a 5x5 convolution needs a square board, got 12 squares");
-    assert_eq!(
-        refused(graph(12, 3).on_board(4, 4), 1),
-        "layer 0: a 3x3 convolution needs a square board, got 12 squares"
-    );
+    assert_eq!(refused(graph(12, 3), 1), "layer 0: a 3x3 convolution: expected a board, got 12 squares");
+    assert_eq!(refused(graph(12, 5), 1), "layer 0: a 5x5 convolution: expected a board, got 12 squares");
+    assert_eq!(refused(graph(12, 3).on_board(4, 4), 1), "layer 0: a 3x3 convolution: expected a board, got 12 squares");
     assert!(Host::new(graph(12, 3).on_board(4, 3), 1).is_ok());
     assert_eq!(refused(graph(16, 3), 0), "host: expected at least 1 thread, got 0");
     // The layer has few weights but many heads, each of which makes 4096 numbers.
@@ -797,6 +794,14 @@ fn what_can_not_be_run_is_refused() {
     let bias = large.push(Layer::Smolgen { input: INPUT, heads, weights: vec![0.5; 4096].into() }).expect("it fits");
     large.output(Role::Policy, bias).expect("any length");
     assert!(refused(large, 2).ends_with(" MiB to work in, at most 1024 are lent"));
+    // More numbers than a kernel can count.
+    let heads = 1 << 20;
+    let mut larger = Graph::new(Shape { channels: heads, squares: 1 });
+    let error = larger.push(Layer::Smolgen { input: INPUT, heads, weights: vec![0.5; 4096].into() }).unwrap_err();
+    assert_eq!(error.what, "expected 1 to 2147483647 elements, got 1048576 channels of 4096 squares");
+    let none = Graph::new(Shape { channels: 0, squares: 64 });
+    let error = Host::new(none, 1).expect("a host").evaluate(&[], &mut Outputs::default()).unwrap_err().0;
+    assert_eq!(error, "input: expected 1 to 1024 positions of 0 numbers, got 0 numbers");
     // The size is refused before even the canaries' input is made.
     let mut larger = Graph::new(Shape { channels: 1 << 34, squares: 64 });
     let one = Layer::Gather { input: INPUT, indices: vec![0], squares: 1, residual: None };

@@ -6,13 +6,13 @@ use crate::device::{Arg, Buffer, Error};
 pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
 
 /// How many squares of a query, or rows of a smolgen, an item of the CPU variant takes: `TILE` in attention.cl.
-const TILE: usize = 4;
+pub(super) const TILE: usize = 4;
 /// How many panels of a smolgen an item of the CPU variant makes: `PANELS` in attention.cl.
-const PANELS: usize = 8;
+pub(super) const PANELS: usize = 8;
 /// How many words of weights a core's own cache keeps beside what else the core works on.
 const CACHED: usize = 1 << 17;
 /// How many items share a query in the GPU variant, `PARTS` in attention.cl.
-const GPU_PARTS: usize = 4;
+pub(super) const GPU_PARTS: usize = 4;
 
 /// How many heads an item of a smolgen makes in the GPU variant: for a few positions, so that there are many items, and
 /// for more, so that a weight is read once for all.

@@ -88,16 +88,6 @@ impl Conv<'_> {
     }
 }
 
-/// Ranks and files of the board that a kernel works on; a 1×1 convolution doesn't depend on how the squares are
-/// arranged.
-pub(super) fn board(kernels: &Kernels<'_>, squares: usize, kernel: usize) -> Option<(usize, usize)> {
-    kernels.graph.sides(squares).or((kernel == 1).then_some((1, squares)))
-}
-
-pub(super) fn no_board(kernels: &Kernels<'_>, squares: usize, kernel: usize) -> Error {
-    kernels.unfit(format!("a {kernel}x{kernel} convolution needs a square board, got {squares} squares"))
-}
-
 /// How the output of a convolution of `input` is stored: in blocks for other convolutions, which broadcast a square's
 /// channels, or plain, if it has to be or because its kernel makes it so.
 pub fn output_layout(
@@ -199,9 +189,8 @@ fn step_in_whole_numbers(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<S
 fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'_>) -> Result<Step, Error> {
     let (from, channels) = (operands.layout, conv.bias.len());
     let squares = from.shape.squares;
-    let Some((ranks, files)) = board(kernels, squares, conv.kernel) else {
-        return Err(no_board(kernels, squares, conv.kernel));
-    };
+    let sides = kernels.graph.sides_for(conv.kernel, squares);
+    let (ranks, files) = sides.map_err(|what| kernels.unfit(what))?;
     let padded = padded(kernels, channels);
     let bias = upload_bias(kernels, conv.bias, padded)?;
     let elements = quantise::element(kernels);

@@ -11,7 +11,7 @@ pub(super) const FAMILY: Family = Family { name: "dense", source: include_str!("
 /// How many positions a group has in the GPU variant, `ROWS` in dense.cl: for a few positions, and for more.
 const GPU_ROWS: [usize; 2] = [2, 8];
 /// How many outputs a group has in the GPU variant, `OUTS` in dense.cl.
-const GPU_OUTS: usize = 4;
+pub(super) const GPU_OUTS: usize = 4;
 
 /// A fully connected layer.
 #[derive(Debug)]

@@ -6,24 +6,24 @@
 //! which devices differ. Those for a GPU are tested on PoCL; of GPUs an NVIDIA H200 has run them, and its speed is in
 //! BENCHMARKS.md.
 
-pub mod affine;
-pub mod attention;
-pub mod conv;
-pub mod dense;
-pub mod elementwise;
-pub mod gather;
-pub mod layout;
-pub mod network;
-pub mod norm;
+pub(crate) mod affine;
+pub(crate) mod attention;
+pub(crate) mod conv;
+pub(crate) mod dense;
+pub(crate) mod elementwise;
+pub(crate) mod gather;
+pub(crate) mod layout;
+pub(crate) mod network;
+pub(crate) mod norm;
 mod pointwise;
-pub mod pool;
+pub(crate) mod pool;
 mod product;
 mod quantise;
-pub mod se;
-pub mod softmax;
+pub(crate) mod se;
+pub(crate) mod softmax;
 pub mod starts;
 pub mod tuning;
-pub mod winograd;
+pub(crate) mod winograd;
 
 use crate::device::{Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Program, Session};
 use crate::graph::{Activation, Fnv, Graph, Layer};
@@ -52,7 +52,7 @@ impl Variant {
     }
 }
 
-/// How numbers are stored on the device. Sums are in single precision in any case.
+/// How numbers are stored on the device. Sums are in single precision, and of whole numbers exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// Everything in single precision.
@@ -111,7 +111,7 @@ impl FromStr for Variant {
 
 /// A value of the graph on the device: `[position][layout]` in a buffer.
 #[derive(Clone, Debug)]
-pub struct Value {
+pub(crate) struct Value {
     /// How one position is stored.
     pub layout: Layout,
     /// The buffer, which has room for the largest batch.
@@ -120,7 +120,7 @@ pub struct Value {
 
 /// Makes kernels for one session: it knows the tuning and keeps the compiled programs.
 #[derive(Debug)]
-pub struct Kernels<'a> {
+pub(crate) struct Kernels<'a> {
     session: &'a Session,
     graph: &'a Graph,
     tuning: Tuning,
@@ -168,11 +168,6 @@ impl<'a> Kernels<'a> {
             16 => 4 * 16,
             vector => 2 * vector,
         }
-    }
-
-    /// The choices that the kernels' texts leave open.
-    pub fn tuning(&self) -> Tuning {
-        self.tuning
     }
 
     /// How many channels a block has in the output of a convolution.
@@ -465,7 +460,7 @@ const COMMON: &str = include_str!("common.cl");
 
 /// One run of a kernel in the chain of a batch.
 #[derive(Debug)]
-pub struct Launch {
+pub(crate) struct Launch {
     compiled: Compiled,
     range: Range,
     /// See [`Launch::by_position`].
@@ -480,7 +475,7 @@ pub struct Launch {
 
 /// What a layer enqueues: for large batches other launches than for small ones, if that is faster.
 #[derive(Debug)]
-pub struct Step {
+pub(crate) struct Step {
     /// Launches that come first, in batches of any size.
     first: Vec<Launch>,
     small: Vec<Launch>,
@@ -615,8 +610,8 @@ impl Launch {
         }
         let Range { each, whole, across, local } = self.range;
         let global = [(batch * each).div_ceil(whole) * local[0], across * local[1]];
-        // SAFETY: a launcher made the range for a kernel that leaves out what lies behind the batch, its buffers were
-        // checked to hold `max_batch` positions, and `batch` is no more.
+        // SAFETY: a launcher made the range for a kernel that leaves out what lies behind the batch, for shapes that the
+        // graph has checked; its buffers were checked to hold `max_batch` positions, and `batch` is no more.
         unsafe { session.run(&self.compiled.kernel, global, local) }
     }
 }
@@ -642,5 +637,24 @@ fn activation_code(activation: Activation) -> usize {
         Activation::Swish => 5,
         Activation::Selu => 6,
         Activation::Sigmoid => 7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{attention, dense};
+
+    /// Numbers that a launcher counts with and its text, too.
+    #[test]
+    fn launchers_and_texts_have_the_same_numbers() {
+        let parts = attention::GPU_PARTS;
+        for (source, line) in [
+            (attention::FAMILY.source, format!("#define TILE {}\n", attention::TILE)),
+            (attention::FAMILY.source, format!("#define PANELS {}\n", attention::PANELS)),
+            (attention::FAMILY.source, format!("#define PARTS (LANES < {parts} ? LANES : {parts})\n")),
+            (dense::FAMILY.source, format!("#define OUTS {}\n", dense::GPU_OUTS)),
+        ] {
+            assert!(source.contains(&line), "{line}");
+        }
     }
 }

@@ -24,7 +24,7 @@ pub struct Tuning {
     pub rows: usize,
     /// CPU: how many vectors of output channels an item of Winograd's convolution makes.
     pub vectors: usize,
-    /// Whether the whole network is one launch, see [`super::network`] (1), or each layer has its own (0).
+    /// Whether the whole network is one launch, see `network.cl` and `position.cl` (1), or each layer has its own (0).
     pub network: usize,
     /// GPU: the most items of a group that works on elements.
     pub lanes: usize,

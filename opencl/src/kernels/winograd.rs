@@ -1,7 +1,7 @@
 //! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant), or in three (GPU variant), of which the
 //! last is the first of the convolution that reads it.
 
-use super::conv::{Conv, board, no_board, upload_bias};
+use super::conv::{Conv, upload_bias};
 use super::layout::Layout;
 use super::product::{self, Groups, Shapes, with_product};
 use super::se::{self, Sent};
@@ -30,7 +30,7 @@ struct Cut {
 impl Cut {
     fn of(kernels: &Kernels<'_>, squares: usize) -> Option<Self> {
         let tile = kernels.tuning.winograd;
-        board(kernels, squares, 3).filter(|_| tile > 0).map(|(ranks, files)| Self { tile, ranks, files })
+        kernels.graph.sides(squares).filter(|_| tile > 0).map(|(ranks, files)| Self { tile, ranks, files })
     }
 
     fn tiles(self) -> usize {
@@ -94,7 +94,9 @@ fn padded_outputs(kernels: &Kernels<'_>, channels: usize) -> usize {
 /// If the squares are not a board, if the scratch memory is too small, or if the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
     let squares = conv.input.layout.shape.squares;
-    let Some(cut) = Cut::of(kernels, squares) else { return Err(no_board(kernels, squares, 3)) };
+    let Some(cut) = Cut::of(kernels, squares) else {
+        return Err(kernels.unfit(format!("Winograd's tiles: expected a board, got {squares} squares")));
+    };
     let needed = needs(kernels, conv.input.layout, conv.bias.len()).scratch;
     let [v, m] = kernels.scratch(needed)?;
     match kernels.variant() {

@@ -89,11 +89,15 @@ pub fn sizes(preferred: usize, max_batch: usize) -> Vec<usize> {
 
 fn agree(graph: &Graph, expected: &mut Outputs, got: &mut Outputs, bound: f32) -> Result<(), String> {
     if (0..graph.layers().len()).any(|layer| graph.is_int8(layer)) {
-        let (loss, most) = (Loss::between(graph, expected, got), Loss::BOUND);
-        return loss.within(1.0).then_some(()).ok_or_else(|| {
-            let expected =
-                format!("a mean policy divergence of at most {} and a value within {}", most.policy, most.value);
-            format!("int8 disagrees with the host: expected {expected}, got {} and {}", loss.policy, loss.value)
+        let (mean, worst) = (Loss::between(graph, expected, got), Loss::worst(graph, expected, got));
+        let agrees = mean.within(1.0) && worst.within(Loss::WORST);
+        return agrees.then_some(()).ok_or_else(|| {
+            let (most, times) = (Loss::BOUND, Loss::WORST);
+            format!(
+                "int8 disagrees with the host: expected a mean policy divergence of at most {}, a value within {}, and \
+                 {times} times as much of a single position, got {} and {}, and {} and {}",
+                most.policy, most.value, mean.policy, mean.value, worst.policy, worst.value
+            )
         });
     }
     let mut roles = graph.outputs().iter().map(|output| output.role);

@@ -69,7 +69,11 @@ mod tests {
     }
 
     fn call(status: i32) -> Fault {
-        Fault::Call(Error::Call { device: "x".to_string(), call: "y".to_string(), status })
+        in_call("clEnqueueNDRangeKernel", status)
+    }
+
+    fn in_call(call: &str, status: i32) -> Fault {
+        Fault::Call(Error::Call { device: "x".to_string(), call: call.to_string(), status })
     }
 
     fn memory() -> Fault {
@@ -118,6 +122,14 @@ mod tests {
         // The same with kernels that are refused at any size.
         let tried = groups(&all(asked(), |_| call(-5)));
         assert_eq!(tried.last(), Some(&(0, LEAST_LANES, 1)));
+    }
+
+    /// Some drivers say so if they have no memory for a buffer.
+    #[test]
+    fn a_buffer_that_is_not_made_is_no_fault_of_groups() {
+        let tried = all(asked(), |_| in_call("clCreateBuffer", -5));
+        let tried: Vec<_> = tried.iter().map(|size| (size.tuning.winograd, size.max_batch)).collect();
+        assert_eq!(tried, [(4, 128), (4, 32), (4, 8), (2, 128), (2, 32), (2, 8), (0, 128), (0, 32), (0, 8)]);
     }
 
     #[test]
