@@ -49,9 +49,10 @@ use team::Team;
 /// The largest batch. The host does not need batches at all; the bound keeps the buffers of outputs small.
 const MAX_BATCH: usize = 1024;
 
-/// How many positions are worth evaluating at once if a single thread's tiles multiply: they are so fast that for a single position
-/// reading the weights takes a large part of the time. Games have shown that more positions cost a search more than
-/// they save (docs/changes.md). With vectors the products take the time: more positions at once save next to nothing.
+/// How many positions are worth evaluating at once if a single thread's tiles multiply: they are so fast that for one
+/// position reading the weights takes a large part of the time. Games have shown that more positions cost a search more
+/// than they save (docs/changes.md). With vectors the products take the time: more positions at once save next to
+/// nothing.
 const IN_TILES: usize = 4;
 
 /// The most bytes that one thread may need for its work. No sensible network comes near it, and a file that declares a

@@ -39,8 +39,7 @@ pub struct Evaluation {
     pub score_stdev: f32,
     /// Points that would make the game even (`scoreLead`).
     pub lead: f32,
-    /// How long the value will go on to vary (`varTimeLeft`); −1, as in KataGo, for networks before version 9, whose
-    /// output has never been trained to say it.
+    /// How long the value will go on to vary (`varTimeLeft`); −1 for networks before version 9, as in KataGo.
     pub variance_time: f32,
     /// How far win − loss and the score will move in the near future; `None` for networks before version 9.
     pub errors: Option<[f32; 2]>,
