@@ -30,7 +30,7 @@ pub(crate) struct Distance {
 }
 
 impl Distance {
-    const DRAW: Self = Self { plies: 0, exact: true };
+    pub const DRAW: Self = Self { plies: 0, exact: true };
 
     /// The distance if the next move is the zeroing one.
     fn before_zeroing(wdl: Wdl) -> Self {

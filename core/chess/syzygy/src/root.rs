@@ -68,7 +68,8 @@ impl Tablebases {
     /// Ranks the legal moves of a game's last position, whatever its rule-50 counter is.
     ///
     /// They are ranked by distance, or by result if a DTZ table is missing. `fast_play` (Lc0's `SyzygyFastPlay`) ranks
-    /// winning moves by distance even if there is time for all of them.
+    /// winning moves by distance even if there is time for all of them. A move after which a position occurs for the
+    /// third time, at once or by a reply of a side that is lost, counts as a draw, which Lc0 does not see.
     ///
     /// # Errors
     /// For castling rights, too many pieces, no legal move ([`ProbeError::NoMove`]), and a WDL table that is missing or
@@ -87,8 +88,16 @@ impl Tablebases {
         }
         let hurry = fast_play || has_repeated(history);
         let rule50 = history.rule50().into();
+        let mut game = Box::new(history.clone());
+        let mut is_drawn = |mv: Move, wins: bool| {
+            game.push(mv);
+            let is_drawn = is_let_go(&mut game, wins, |game| game.repetitions() > 1);
+            game.pop();
+            is_drawn
+        };
         let by_distance = |&mv: &Move| {
-            let Distance { plies, exact } = self.distance_by(board, mv)?;
+            let distance = self.distance_by(board, mv)?;
+            let Distance { plies, exact } = if is_drawn(mv, distance.plies > 0) { Distance::DRAW } else { distance };
             let rank = dtz_rank(plies, rule50, hurry);
             let may_be_late = !exact && plies.abs() + rule50 == LAST_PLY;
             Ok(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(plies), mate: None, may_be_late })
@@ -99,11 +108,31 @@ impl Tablebases {
         };
         let by_result = |&mv: &Move| {
             let wdl = self.wdl_by(board, mv)?;
+            let wdl = if is_drawn(mv, wdl > Wdl::Draw) { Wdl::Draw } else { wdl };
             Ok(RankedMove { mv, rank: wdl_rank(wdl), wdl, dtz: None, mate: None, may_be_late: false })
         };
         let moves = moves.iter().map(by_result).collect::<Result<_, ProbeError>>()?;
         Ok(RootRanks { moves, without_dtz: Some(without_dtz) })
     }
+}
+
+/// Whether the game is drawn after its last move, or by some reply of a side that is lost.
+pub(crate) fn is_let_go<const CAP: usize>(
+    game: &mut History<CAP>,
+    is_lost: bool,
+    is_drawn: impl Fn(&History<CAP>) -> bool,
+) -> bool {
+    let mut replies = MoveList::new();
+    if is_lost {
+        game.legal_moves(&mut replies);
+    }
+    let draws = |&reply: &Move| {
+        game.push(reply);
+        let drawn = is_drawn(game);
+        game.pop();
+        drawn
+    };
+    replies.iter().any(draws) || is_drawn(game)
 }
 
 /// Whether a position has occurred twice since the last zeroing move: then the side that wins has wasted time.

@@ -17,7 +17,7 @@ use oncilla_chess::cozy_chess::{
 use oncilla_chess::{Board, Color, File, History, Move, MoveList, Piece, Rank, Square, Terminal};
 
 use crate::probe::{after, moves_of};
-use crate::root::{MAX_RANK, RankedMove, RootRanks, dtz_rank, wdl_of_rank};
+use crate::root::{MAX_RANK, RankedMove, RootRanks, dtz_rank, is_let_go, wdl_of_rank};
 use crate::tablebases::has_castling_rights;
 use crate::wdl::Wdl;
 
@@ -114,7 +114,11 @@ pub fn line(board: &Board, first: Move) -> Vec<Move> {
 fn ranked<const CAP: usize>(game: &mut History<CAP>, mv: Move) -> Option<RankedMove> {
     let rule50 = game.rule50();
     game.push(mv);
-    let known = probe(game.board()).map(|known| if is_let_go(game, known) { Known::DRAW } else { known });
+    let is_drawn = |game: &History<CAP>| game.terminal(1, false).is_some_and(Terminal::is_draw);
+    let known = probe(game.board()).map(|known| match is_let_go(game, known.wdl == Wdl::Loss, is_drawn) {
+        true => Known::DRAW,
+        false => known,
+    });
     let rule50_after = game.rule50();
     game.pop();
     let known = known?;
@@ -129,22 +133,6 @@ fn ranked<const CAP: usize>(game: &mut History<CAP>, mv: Move) -> Option<RankedM
     };
     let mate = known.mate(rule50_after).map(|_| plies * dtz.signum());
     Some(RankedMove { mv, rank, wdl: wdl_of_rank(rank), dtz: Some(dtz), mate, may_be_late: false })
-}
-
-/// Whether the game is drawn after its last move, or by some reply of a side that is lost.
-fn is_let_go<const CAP: usize>(game: &mut History<CAP>, known: Known) -> bool {
-    let is_drawn = |game: &History<CAP>| game.terminal(1, false).is_some_and(Terminal::is_draw);
-    let mut replies = MoveList::new();
-    if known.wdl == Wdl::Loss {
-        game.legal_moves(&mut replies);
-    }
-    let draws = |&reply: &Move| {
-        game.push(reply);
-        let drawn = is_drawn(game);
-        game.pop();
-        drawn
-    };
-    replies.iter().any(draws) || is_drawn(game)
 }
 
 /// The man beside the kings, a white one. In the tables it is on files a to d, and, if it is not a pawn, on ranks 1 to

@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashSet;
 
 use oncilla_chess::{Board, History};
-use oncilla_syzygy::{Material, Metric, Tablebases, Wdl};
+use oncilla_syzygy::{Material, Metric, RootRanks, Tablebases, Wdl};
 
 fn open() -> Option<Tablebases> {
     Some(Tablebases::open(common::tables()?.to_str().unwrap()).unwrap())
@@ -46,6 +46,28 @@ fn a_result_on_the_last_ply_is_open_where_a_table_counts_moves() {
     for rule50 in [75, 77] {
         assert!(ranks(rule50).best().all(|ranked| !ranked.may_be_late), "{rule50}");
     }
+}
+
+/// The only mate in two begins with a move that has been made twice already.
+#[test]
+fn a_third_occurrence_is_no_win() {
+    let Some(tables) = open() else { return };
+    let mut history: History = History::from_fen("7k/1K6/8/8/8/8/R2R4/8 w - - 0 1").unwrap();
+    let mut play = |moves: &str| {
+        for text in moves.split_whitespace() {
+            history.try_push(text.parse().unwrap()).unwrap();
+        }
+        tables.root_moves(&history, false).unwrap()
+    };
+    let of =
+        |ranks: &RootRanks, text: &str| *ranks.moves.iter().find(|ranked| ranked.mv == text.parse().unwrap()).unwrap();
+    let twice = play("d2d7 h8g8 d7d2 g8h8 d2d7 h8g8 d7d2 g8h8");
+    let mating = of(&twice, "d2d7");
+    assert_eq!((mating.wdl, mating.rank, mating.dtz), (Wdl::Draw, 0, Some(0)));
+    assert!(twice.best().count() > 0 && twice.best().all(|ranked| ranked.wdl == Wdl::Win));
+    // The side that is lost is let go.
+    let after = play("d2d7");
+    assert_eq!((of(&after, "h8g8").wdl, after.best_rank()), (Wdl::Draw, 0));
 }
 
 #[test]
