@@ -7,8 +7,8 @@
 use super::heads::Pass;
 use super::layers::{Conv, Dense, Norm};
 use super::{
-    Attention, Block, FeedForward, GLOBALS, METADATA, MetadataEncoder, Model, PLANES, PolicyHead, TokenNorm, TrunkNorm,
-    ValueHead,
+    Attention, Block, FeedForward, GLOBALS, METADATA, MetadataEncoder, Model, PLANES, PolicyHead, Rotation, TokenNorm,
+    TrunkNorm, ValueHead,
 };
 use crate::error::NetError;
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, ShapeError, ValueId};
@@ -30,13 +30,13 @@ impl Model {
     /// the optimistic one, and from version 16 on perhaps two more outputs that are no policies.
     ///
     /// # Errors
-    /// If the model has a kernel that graphs lack.
+    /// If the model has a kernel that graphs lack, or more of something than a graph may have.
     pub fn graph(&self, height: usize, width: usize) -> Result<Graph, NetError> {
         let points = height * width;
         let trunk = &self.trunk;
         let behind_planes = GLOBALS + if trunk.metadata.is_some() { METADATA } else { 0 };
         let input = Shape { channels: PLANES * points + behind_planes, squares: 1 };
-        let mut builder = Builder { graph: Graph::new(input).on_board(height, width), points, width };
+        let mut builder = Builder { graph: Graph::new(input).on_board(height, width), points, width, angles: 0 };
         let planes = builder.part(0..PLANES * points, points)?;
         let globals = builder.part(PLANES * points..PLANES * points + GLOBALS, 1)?;
         let (x, mut added) = (builder.conv(planes, &trunk.conv)?, builder.dense(globals, &trunk.globals)?);
@@ -62,7 +62,13 @@ struct Builder {
     points: usize,
     /// Points of a row.
     width: usize,
+    /// How many angles the blocks so far have.
+    angles: usize,
 }
+
+/// The most angles of all blocks. Those with some six times the heads of large networks have as many, and a small file
+/// can declare millions of heads.
+const MOST_ANGLES: usize = 1 << 24;
 
 impl Builder {
     fn push(&mut self, layer: Layer) -> Result<ValueId, NetError> {
@@ -211,17 +217,31 @@ impl Builder {
     }
 
     fn attention(&mut self, x: ValueId, block: &Attention) -> Result<ValueId, NetError> {
+        let angles = self.angles_of(block)?;
         let normed = self.token_norm(x, &block.norm)?;
         let of = |dense: &Dense, heads: usize| for_heads(weighed(dense, &block.norm), heads, block.heads);
         let mut query = self.linear(normed, of(&block.query, block.heads), Activation::None, None)?;
         let mut key = self.linear(normed, of(&block.key, block.key_heads), Activation::None, None)?;
         let value = self.linear(normed, of(&block.value, block.key_heads), Activation::None, None)?;
-        if let Some(angles) = block.angles(self.points / self.width, self.width) {
+        if let Some(angles) = angles {
             query = self.push(Layer::Rotate { input: query, angles: angles.clone() })?;
             key = self.push(Layer::Rotate { input: key, angles })?;
         }
         let attended = self.push(Layer::Attention { query, key, value, heads: block.heads, bias: None })?;
         self.linear(attended, block.output.clone(), Activation::None, Some(x))
+    }
+
+    fn angles_of(&mut self, block: &Attention) -> Result<Option<Vec<f32>>, NetError> {
+        if block.rotation == Rotation::None {
+            return Ok(None);
+        }
+        let pairs = block.heads.saturating_mul(block.depth() / 2);
+        self.angles = self.angles.saturating_add(pairs.saturating_mul(self.points));
+        if self.angles > MOST_ANGLES {
+            let what = format!("expected at most {MOST_ANGLES} angles in all blocks, got {} or more", self.angles);
+            return Err(NetError::unsupported("attention", what));
+        }
+        Ok(block.angles(self.points / self.width, self.width))
     }
 
     fn feed_forward(&mut self, x: ValueId, block: &FeedForward) -> Result<ValueId, NetError> {

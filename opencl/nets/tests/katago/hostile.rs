@@ -3,7 +3,7 @@
 
 use crate::counting;
 use crate::writer::{Random, Written, random_model, write};
-use oncilla_nets::katago::Model;
+use oncilla_nets::katago::{Attention, Block, Dense, Model, Rotation, TokenNorm};
 use oncilla_nets::{Fault, NetError};
 use std::panic::catch_unwind;
 
@@ -344,4 +344,36 @@ fn thousands_of_blocks() {
         let error = refused(file(announced, &blocks).as_bytes()).to_string();
         assert!(error.starts_with(expected), "{error}");
     }
+}
+
+/// The file of such a model has a thousandth of the angles' bytes, because zeros pack well.
+#[test]
+fn angles_of_very_many_heads_are_refused() {
+    let mut model = random_model(&mut Random::new(5), 17);
+    let channels = model.trunk.conv.outputs;
+    let zeros = |inputs: usize, outputs: usize| Dense {
+        inputs,
+        outputs,
+        weights: vec![0.0; inputs * outputs],
+        bias: vec![0.0; outputs],
+    };
+    let with = |heads: usize| {
+        Block::Attention(Attention {
+            norm: TokenNorm { epsilon: 1e-6, weights: vec![1.0; channels] },
+            heads,
+            key_heads: 1,
+            query: zeros(channels, 2 * heads),
+            key: zeros(channels, 2),
+            value: zeros(channels, 1),
+            output: zeros(heads, channels),
+            rotation: Rotation::Fixed { theta: 100.0 },
+        })
+    };
+    model.trunk.blocks = vec![with(16), with(16)];
+    assert!(model.graph(19, 19).is_ok());
+    model.trunk.blocks = vec![with(40_000), with(40_000)];
+    let (error, peak) = counting::peak(|| model.graph(19, 19).expect_err("too many").to_string());
+    assert_eq!(error, "attention: expected at most 16777216 angles in all blocks, got 28880000 or more");
+    // Those of the first block, for queries and for keys, and what else it has.
+    assert!(peak < 3 * 40_000 * 361 * 4, "{peak} bytes");
 }
