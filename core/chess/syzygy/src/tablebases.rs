@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -287,7 +288,8 @@ impl Tablebases {
         };
         let mut answer = Err(ProbeError::NoTable { material: on_board, metric });
         // A file may not be a table, or may be damaged; and it may have the name with colours swapped.
-        for material in [on_board, on_board.swapped()] {
+        let swapped = Some(on_board.swapped()).filter(|_| !on_board.is_symmetric());
+        for material in iter::once(on_board).chain(swapped) {
             for slot in slots.get(&material).into_iter().flatten() {
                 if answer.is_ok() {
                     return answer;

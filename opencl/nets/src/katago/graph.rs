@@ -30,7 +30,8 @@ impl Model {
     /// the optimistic one, and from version 16 on perhaps two more outputs that are no policies.
     ///
     /// # Errors
-    /// If the model has a kernel that graphs lack, or more of something than a graph may have.
+    /// If the model has a kernel that graphs lack, more of something than a graph may have, or weights that become
+    /// infinite when norms are multiplied into them.
     pub fn graph(&self, height: usize, width: usize) -> Result<Graph, NetError> {
         let points = height * width;
         let trunk = &self.trunk;
@@ -107,6 +108,7 @@ impl Builder {
             for (weights, scale) in weights.chunks_exact_mut(of_output).zip(&norm.scale) {
                 weights.iter_mut().for_each(|weight| *weight *= scale);
             }
+            check_finite("a batch norm", &weights)?;
             bias.clone_from(&norm.shift);
             activation = norm.activation;
         }
@@ -213,6 +215,7 @@ impl Builder {
         residual: Option<ValueId>,
     ) -> Result<ValueId, NetError> {
         let Dense { outputs: channels, weights, bias, .. } = dense;
+        check_finite("a norm", &weights)?;
         self.push(Layer::Conv { input, channels, kernel: 1, weights, bias, se: None, residual, activation })
     }
 
@@ -282,6 +285,14 @@ impl Builder {
         self.name(Role::Results, results)?;
         self.name(Role::Scores, scores)?;
         self.name(Role::Ownership, ownership)
+    }
+}
+
+/// Checks the weights that a norm was multiplied into: products of finite numbers need not be finite.
+fn check_finite(norm: &str, weights: &[f32]) -> Result<(), NetError> {
+    match weights.iter().all(|weight| weight.is_finite()) {
+        true => Ok(()),
+        false => Err(NetError::malformed(norm, "expected finite weights after folding")),
     }
 }
 

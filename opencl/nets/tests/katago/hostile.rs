@@ -3,8 +3,9 @@
 
 use crate::counting;
 use crate::writer::{Random, Written, random_model, write};
-use oncilla_nets::katago::{Attention, Block, Dense, Model, Rotation, TokenNorm};
+use oncilla_nets::katago::{Attention, Block, Conv, Dense, Model, Norm, Rotation, TokenNorm};
 use oncilla_nets::{Fault, NetError};
+use oncilla_opencl::graph::Activation;
 use std::panic::catch_unwind;
 
 /// Reads `file`, and checks what has to hold for every file.
@@ -376,4 +377,26 @@ fn angles_of_very_many_heads_are_refused() {
     assert_eq!(error, "attention: expected at most 16777216 angles in all blocks, got 28880000 or more");
     // Those of the first block, for queries and for keys, and what else it has.
     assert!(peak < 3 * 40_000 * 361 * 4, "{peak} bytes");
+}
+
+#[test]
+fn what_folding_makes_infinite_is_refused() {
+    let mut model = random_model(&mut Random::new(5), 17);
+    let channels = model.trunk.conv.outputs;
+    let mut graph = |scale: f32, weight: f32| {
+        let norm = |scale: f32| Norm {
+            scale: vec![scale; channels],
+            shift: vec![0.0; channels],
+            activation: Activation::Relu,
+        };
+        let conv = |weight: f32| {
+            let weights = vec![weight; channels * channels];
+            Conv { kernel: 1, inputs: channels, outputs: channels, weights }
+        };
+        model.trunk.blocks =
+            vec![Block::Ordinary { norm1: norm(1.0), conv1: conv(weight), norm2: norm(scale), conv2: conv(1.0) }];
+        model.graph(5, 5).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(graph(1e30, 1.0), Ok(()));
+    assert_eq!(graph(1e30, 1e30), Err("a batch norm: expected finite weights after folding".to_string()));
 }
