@@ -234,6 +234,7 @@ impl Builder {
         self.linear(attended, block.output.clone(), Activation::None, Some(x))
     }
 
+    /// The block's angles, if it turns anything. They are counted before they are made.
     fn angles_of(&mut self, block: &Attention) -> Result<Option<Vec<f32>>, NetError> {
         if block.rotation == Rotation::None {
             return Ok(None);
