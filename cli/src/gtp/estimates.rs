@@ -61,7 +61,7 @@ impl Estimates {
     }
 
     /// The wins of `side` less its losses, turn by turn.
-    pub fn win_losses(&self, side: Color) -> impl DoubleEndedIterator<Item = f64> + ExactSizeIterator + Clone {
+    pub fn win_losses(&self, side: Color) -> impl DoubleEndedIterator<Item = f64> + ExactSizeIterator {
         self.0.iter().map(move |estimate| estimate.win_loss_of(side))
     }
 
@@ -89,10 +89,10 @@ impl Estimates {
             Color::White => handicap::made_up_later(advantage::head_start(record.game()), area, played),
         };
         let behind = settings.resign_min_score_difference.max(later);
-        let last = self.win_losses(side).rev().take(settings.resign_consec_turns);
+        let mut last = self.win_losses(side).rev().take(settings.resign_consec_turns);
         self.0.last().is_some_and(|now| -now.lead >= behind)
             && last.len() == settings.resign_consec_turns
-            && last.clone().all(|win_loss| win_loss < settings.resign_threshold)
+            && last.all(|win_loss| win_loss < settings.resign_threshold)
     }
 }
 

@@ -559,7 +559,7 @@ mod tests {
         assert_eq!(seconds_for(Some(8.0), f64::INFINITY, 1.0), 8.0);
         assert_eq!([Some(8.0), None].map(|budget| seconds_for(budget, 4.0, 0.5)), [2.0; 2]);
         assert_eq!(seconds_for(Some(2.0), 4.0, 0.5), 1.0);
-        assert_eq!([1.0, 0.5, 0.41, 0.0].map(|factor| scaled(10, factor)), [10, 5, 5, 1]);
+        assert_eq!([1.0, 0.5, 0.41, 1e-9, 0.0].map(|factor| scaled(10, factor)), [10, 5, 5, 1, 1]);
     }
 
     /// Two stones are captured and one is recaptured, again and again, without two passes in a row.
