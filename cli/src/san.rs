@@ -2,7 +2,7 @@
 
 use oncilla_chess::cozy_chess::Piece;
 use oncilla_chess::cozy_chess::util::{display_san_move, parse_san_move};
-use oncilla_chess::{Board, Move, notation};
+use oncilla_chess::{Board, Move, MoveList, legal_moves, notation};
 
 /// Length of the longest text that may be a move, in bytes: `Ng1-f3` with many annotation marks.
 const LONGEST: usize = 16;
@@ -64,11 +64,10 @@ pub fn read(board: &Board, text: &str) -> Option<Move> {
 /// The text of an error about a move that is not legal: the moves that it may mean if it is ambiguous, or else "a legal
 /// move".
 pub fn expected(board: &Board, text: &str) -> String {
-    let mut meant = Vec::new();
-    board.generate_moves(|moves| {
-        meant.extend(moves.into_iter().filter(|&mv| may_mean(board, text, mv)).map(|mv| write(board, mv)));
-        false
-    });
+    let mut moves = MoveList::new();
+    legal_moves(board, &mut moves);
+    let meant: Vec<String> =
+        moves.iter().filter(|&&mv| may_mean(board, text, mv)).map(|&mv| write(board, mv)).collect();
     match &meant[..] {
         [] | [_] => "a legal move".to_string(),
         [others @ .., last] => format!("one of {} and {last}", others.join(", ")),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use oncilla_chess::cozy_chess::{Board, Color};
-use oncilla_chess::{Move, notation};
+use oncilla_chess::{Move, has_legal_move, notation};
 
 use crate::engine::{Done, Info, Line, MoveStats, Observer, Settings};
 use crate::options::Output;
@@ -40,7 +40,7 @@ impl Report {
 
     /// The lines of an `info`, the best move's first. There are none if the search has failed before it knew the moves.
     fn info_lines(&self, info: &Info) -> Vec<String> {
-        if info.lines.is_empty() && !self.root.generate_moves(|_| true) {
+        if info.lines.is_empty() && !has_legal_move(&self.root) {
             return vec![self.info_without_moves(info)];
         }
         let number = |index| self.is_numbered.then_some(index + 1);

@@ -18,7 +18,7 @@ use cozy_chess::{
 use heapless::Vec;
 
 use crate::MoveList;
-use crate::movegen::{Any, PawnSteps, generate};
+use crate::movegen::{PawnSteps, has_legal_move, legal_moves};
 use crate::pieces::Pieces;
 
 /// The gain of a mate: more than all the material there is.
@@ -145,8 +145,7 @@ fn best_reply(
     replies: &mut MoveList,
     killer: &mut Option<Move>,
 ) -> i32 {
-    replies.clear();
-    generate(board, replies);
+    legal_moves(board, replies);
     if replies.is_empty() {
         return if board.checkers().is_empty() { 0 } else { -MATE };
     }
@@ -181,7 +180,7 @@ fn best_reply(
 
 /// The material that is left to the side that has just moved and has `stand`; exact if it is more than `best`.
 fn value_of(board: &Board, stand: i32, best: i32, positions: &Cell<u32>) -> i32 {
-    if !board.checkers().is_empty() && !generate(board, &mut Any) {
+    if !board.checkers().is_empty() && !has_legal_move(board) {
         return MATE;
     }
     if stand <= best {

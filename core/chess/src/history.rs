@@ -370,8 +370,7 @@ impl<const CAP: usize> History<CAP> {
     /// to knight, bishop, rook, queen). The same for each pinned pawn, and en passant. Then knights, bishops, rooks,
     /// queens and the king, each by the square they leave, then by the one they reach; castling long and short last.
     pub fn legal_moves(&self, moves: &mut MoveList) {
-        moves.clear();
-        movegen::generate(&self.last.board, moves);
+        movegen::legal_moves(&self.last.board, moves);
     }
 
     /// The move at `index` in the list of [`History::legal_moves`], at a lower cost than the list.

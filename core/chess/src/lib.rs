@@ -57,7 +57,7 @@ pub use cozy_chess::{self, Board, Color, File, Move, Piece, Rank, Square};
 pub use fen::{FenError, FenField, FenText};
 pub use history::{DEFAULT_CAP, History, IllegalMove, MIN_CAP, Position};
 pub use move_list::MoveList;
-pub use movegen::nth_legal_move;
+pub use movegen::{has_legal_move, legal_moves, nth_legal_move, sliding_attacks};
 pub use moves::{pack, unpack};
 pub use terminal::Terminal;
 pub use transform::Transform;

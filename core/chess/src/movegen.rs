@@ -12,7 +12,7 @@ use cozy_chess::{
 use crate::move_list::MoveList;
 
 /// Receives the sets. Each method returns true if no more sets are wanted.
-pub(crate) trait Sink {
+trait Sink {
     /// The piece on `from` can go to any of `to`, without promotion. `to` may be empty.
     fn piece(&mut self, from: Square, to: BitBoard) -> bool;
 
@@ -52,9 +52,44 @@ impl Sink for MoveList {
     }
 }
 
-/// The move at `index` in the list that [`History::legal_moves`](crate::History::legal_moves) makes of this board, at a
-/// lower cost than the list.
-#[inline]
+// These are the ways into this file from other crates, and none of them is generic or inlined: each crate that has code
+// of `generate` in it has a copy of the 704 kB of tables by which rooks and bishops move.
+
+/// Lists the legal moves of a board in `moves`, which is cleared first, in the order that
+/// [`History::legal_moves`](crate::History::legal_moves) promises.
+pub fn legal_moves(board: &Board, moves: &mut MoveList) {
+    moves.clear();
+    generate(board, moves);
+}
+
+/// Whether the side to move has a legal move.
+pub fn has_legal_move(board: &Board) -> bool {
+    generate(board, &mut Any)
+}
+
+/// The squares that a queen, rook or bishop on `from` attacks, up to the first of `occupied` on each line; none for
+/// other pieces.
+///
+/// ```
+/// use oncilla_chess::cozy_chess::BitBoard;
+/// use oncilla_chess::{Piece, Square, sliding_attacks};
+/// let occupied = Square::C3.bitboard();
+/// assert_eq!(sliding_attacks(Piece::Bishop, Square::A1, occupied), Square::B2.bitboard() | occupied);
+/// assert_eq!(sliding_attacks(Piece::Rook, Square::A1, occupied).len(), 14);
+/// assert_eq!(sliding_attacks(Piece::Queen, Square::A1, occupied).len(), 16);
+/// assert_eq!(sliding_attacks(Piece::Knight, Square::A1, occupied), BitBoard::EMPTY);
+/// ```
+#[inline(never)]
+pub fn sliding_attacks(piece: Piece, from: Square, occupied: BitBoard) -> BitBoard {
+    match piece {
+        Piece::Queen => get_rook_moves(from, occupied) | get_bishop_moves(from, occupied),
+        Piece::Rook => get_rook_moves(from, occupied),
+        Piece::Bishop => get_bishop_moves(from, occupied),
+        Piece::Pawn | Piece::Knight | Piece::King => BitBoard::EMPTY,
+    }
+}
+
+/// The move at `index` in the list that [`legal_moves`] makes of this board, at a lower cost than the list.
 pub fn nth_legal_move(board: &Board, index: usize) -> Option<Move> {
     let mut nth = Nth::new(index);
     generate(board, &mut nth);
@@ -62,13 +97,13 @@ pub fn nth_legal_move(board: &Board, index: usize) -> Option<Move> {
 }
 
 /// Takes only the move at one index.
-pub(crate) struct Nth {
+struct Nth {
     left: usize,
-    pub(crate) found: Option<Move>,
+    found: Option<Move>,
 }
 
 impl Nth {
-    pub(crate) fn new(index: usize) -> Self {
+    fn new(index: usize) -> Self {
         Nth { left: index, found: None }
     }
 
@@ -109,7 +144,7 @@ impl Sink for Nth {
 }
 
 /// Only finds out whether there is a move.
-pub(crate) struct Any;
+struct Any;
 
 impl Sink for Any {
     fn piece(&mut self, _: Square, to: BitBoard) -> bool {
@@ -123,7 +158,7 @@ impl Sink for Any {
 
 /// Passes the legal moves of `board` to `sink`, in the order that [`crate::History::legal_moves`] promises. Returns
 /// true if the sink wanted no more.
-pub(crate) fn generate<S: Sink>(board: &Board, sink: &mut S) -> bool {
+fn generate<S: Sink>(board: &Board, sink: &mut S) -> bool {
     let side = Side::new(board);
     let checkers = board.checkers();
     // Where a piece other than the king may go as far as checks are concerned.

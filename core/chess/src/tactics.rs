@@ -12,7 +12,7 @@ use heapless::Vec;
 
 use crate::MoveList;
 use crate::exchanges::{self, Checks, is_en_passant, scale, worth};
-use crate::movegen::{Any, generate};
+use crate::movegen::{has_legal_move, legal_moves};
 use crate::pieces::Pieces;
 
 /// How many numbers describe a move.
@@ -165,7 +165,7 @@ impl<'a> View<'a> {
 fn mating_threats(board: &Board) -> Vec<Move, MOST_THREATS> {
     let Some(passed) = board.null_move() else { return Vec::new() };
     let mut moves = MoveList::new();
-    generate(&passed, &mut moves);
+    legal_moves(&passed, &mut moves);
     let checks = Checks::of(&passed);
     moves
         .iter()
@@ -178,7 +178,7 @@ fn mating_threats(board: &Board) -> Vec<Move, MOST_THREATS> {
 fn is_mate(board: &Board, mv: Move) -> bool {
     let mut after = board.clone();
     after.play_unchecked(mv);
-    !after.checkers().is_empty() && !generate(&after, &mut Any)
+    !after.checkers().is_empty() && !has_legal_move(&after)
 }
 
 /// The squares of the pieces, and which of them are pinned.

@@ -3,7 +3,7 @@
 use cozy_chess::{BitBoard, Board, Piece};
 
 use crate::history::{History, Position};
-use crate::movegen::{self, Any};
+use crate::movegen::has_legal_move;
 
 /// Why nothing is left to search below a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl<const CAP: usize> History<CAP> {
     /// # Ok::<(), oncilla_chess::FenError>(())
     /// ```
     pub fn terminal(&self, plies_from_root: usize, two_fold_draws: bool) -> Option<Terminal> {
-        let has_moves = movegen::generate(self.board(), &mut Any);
+        let has_moves = has_legal_move(self.board());
         self.terminal_given_moves(has_moves, plies_from_root, two_fold_draws)
     }
 

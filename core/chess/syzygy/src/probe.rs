@@ -2,7 +2,7 @@
 //!
 //! Tables leave out what is cheap to find: captures, en passant, and for distances pawn moves that keep the result.
 
-use oncilla_chess::{Board, Move, Piece};
+use oncilla_chess::{Board, Move, MoveList, Piece, has_legal_move, legal_moves};
 
 use crate::fault::Fault;
 use crate::material::Material;
@@ -196,12 +196,9 @@ fn contradiction(board: &Board) -> ProbeError {
 }
 
 pub(crate) fn moves_of(board: &Board, wanted: impl Fn(&Board, Move) -> bool) -> Vec<Move> {
-    let mut moves = Vec::new();
-    board.generate_moves(|piece_moves| {
-        moves.extend(piece_moves.into_iter().filter(|&mv| wanted(board, mv)));
-        false
-    });
-    moves
+    let mut moves = MoveList::new();
+    legal_moves(board, &mut moves);
+    moves.iter().copied().filter(|&mv| wanted(board, mv)).collect()
 }
 
 pub(crate) fn after(board: &Board, mv: Move) -> Board {
@@ -227,7 +224,7 @@ fn is_zeroing(board: &Board, mv: Move) -> bool {
 }
 
 fn is_mate(board: &Board) -> bool {
-    !board.checkers().is_empty() && !board.generate_moves(|_| true)
+    !board.checkers().is_empty() && !has_legal_move(board)
 }
 
 #[cfg(test)]

@@ -11,10 +11,8 @@
 
 use std::sync::OnceLock;
 
-use oncilla_chess::cozy_chess::{
-    BitBoard, get_between_rays, get_bishop_moves, get_king_moves, get_pawn_attacks, get_pawn_quiets, get_rook_moves,
-};
-use oncilla_chess::{Board, Color, File, History, Move, MoveList, Piece, Rank, Square, Terminal};
+use oncilla_chess::cozy_chess::{BitBoard, get_between_rays, get_king_moves, get_pawn_attacks, get_pawn_quiets};
+use oncilla_chess::{Board, Color, File, History, Move, MoveList, Piece, Rank, Square, Terminal, sliding_attacks};
 
 use crate::probe::{after, moves_of};
 use crate::root::{MAX_RANK, RankedMove, RootRanks, dtz_rank, is_let_go, wdl_of_rank};
@@ -182,9 +180,8 @@ impl Man {
     fn attacks(self, king: Square) -> BitBoard {
         let own = king.bitboard();
         match self.piece {
-            Piece::Queen => get_rook_moves(self.square, own) | get_bishop_moves(self.square, own),
-            Piece::Rook => get_rook_moves(self.square, own),
-            _ => get_pawn_attacks(self.square, Color::White),
+            Piece::Pawn => get_pawn_attacks(self.square, Color::White),
+            piece => sliding_attacks(piece, self.square, own),
         }
     }
 
