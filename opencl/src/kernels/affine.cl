@@ -63,10 +63,10 @@ KERNEL affine_planes(ITEM_ARGS global const float *restrict input, int in_stride
 //   scale, shift  [channel]
 //
 // Options: LANES, items of a group.
-KERNEL affine(ITEM_ARGS global const float *restrict input, int in_stride, int squares,
-              global const float *restrict added, int has_added, int added_stride,
-              global const float *restrict scale, global const float *restrict shift,
-              global float *restrict output, int out_stride, int act, int batch) {
+ITEM_KERNEL(1, LANES) affine(ITEM_ARGS global const float *restrict input, int in_stride, int squares,
+                             global const float *restrict added, int has_added, int added_stride,
+                             global const float *restrict scale, global const float *restrict shift,
+                             global float *restrict output, int out_stride, int act, int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n >= batch || i >= in_stride) return;

@@ -93,6 +93,9 @@ typedef float weight_t;
         int out_block, int out_stride, int act, int batch
 #define END residual, has_residual, residual_block, residual_stride, output, out_block, out_stride, act, batch
 
+// How many items a group has: a compiler that isn't told reckons with the most that the device takes.
+#define IN_GROUPS(x, y) __attribute__((reqd_work_group_size(x, y, 1)))
+
 // What is a kernel elsewhere is a function in network.cl and position.cl, which say of which item. `item(d)` is that item's place in
 // dimension d; functions that ask for it take ITEM_ARGS and are given ITEM.
 #ifdef IN_NETWORK
@@ -255,9 +258,6 @@ INLINED void end_channels(vecf z, int n, int panel, int square, int squares, END
 #endif
 
 #ifdef VARIANT_GPU
-// How many items a group has: a compiler that isn't told reckons with the most that the device takes.
-#define IN_GROUPS(x, y) __attribute__((reqd_work_group_size(x, y, 1)))
-
 // A kernel whose items work together is a function in position.cl, which says for which group, by its place and how many there are along
 // dimension 1, and in which local memory: `fours` of it from `at` on are an array.
 #ifdef IN_NETWORK

@@ -7,8 +7,9 @@
 // Options: LANES, items of a group.
 
 // out = in * scale + shift
-KERNEL gate(ITEM_ARGS global const float *restrict input, int in_stride, global const float *restrict scale,
-            global const float *restrict shift, int count, global float *restrict output, int out_stride, int batch) {
+ITEM_KERNEL(1, LANES) gate(ITEM_ARGS global const float *restrict input, int in_stride,
+                           global const float *restrict scale, global const float *restrict shift, int count,
+                           global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n >= batch || i >= count) return;
@@ -16,9 +17,9 @@ KERNEL gate(ITEM_ARGS global const float *restrict input, int in_stride, global 
 }
 
 // out = left * right
-KERNEL multiply_values(ITEM_ARGS global const float *restrict left, int left_stride,
-                       global const float *restrict right, int right_stride, int count, global float *restrict output,
-                       int out_stride, int batch) {
+ITEM_KERNEL(1, LANES) multiply_values(ITEM_ARGS global const float *restrict left, int left_stride,
+                                      global const float *restrict right, int right_stride, int count,
+                                      global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n >= batch || i >= count) return;
@@ -26,9 +27,9 @@ KERNEL multiply_values(ITEM_ARGS global const float *restrict left, int left_str
 }
 
 // The channels 2p and 2p + 1 of a square, turned by the angle whose cosine and sine stand at [p][square]. One item takes a pair.
-KERNEL turn_pairs(ITEM_ARGS global const float *restrict input, int in_stride, global const float *restrict cosines,
-                  global const float *restrict sines, int squares, int count, global float *restrict output,
-                  int out_stride, int batch) {
+ITEM_KERNEL(1, LANES) turn_pairs(ITEM_ARGS global const float *restrict input, int in_stride,
+                                 global const float *restrict cosines, global const float *restrict sines, int squares,
+                                 int count, global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n >= batch || i >= count) return;
@@ -42,8 +43,8 @@ KERNEL turn_pairs(ITEM_ARGS global const float *restrict input, int in_stride, g
 }
 
 // The same numbers for every position.
-KERNEL constant_value(ITEM_ARGS global const float *restrict values, int count, global float *restrict output,
-                      int out_stride, int batch) {
+ITEM_KERNEL(1, LANES) constant_value(ITEM_ARGS global const float *restrict values, int count,
+                                     global float *restrict output, int out_stride, int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n < batch && i < count) output[(size_t)n * out_stride + i] = values[i];

@@ -7,9 +7,10 @@
 //
 // Options: LANES, items of a group.
 
-KERNEL gather(ITEM_ARGS global const float *restrict input, int in_stride, global const uint *restrict indices,
-              int count, global const float *restrict residual, int has_residual, int residual_stride,
-              global float *restrict output, int out_stride, int batch) {
+ITEM_KERNEL(1, LANES) gather(ITEM_ARGS global const float *restrict input, int in_stride,
+                             global const uint *restrict indices, int count, global const float *restrict residual,
+                             int has_residual, int residual_stride, global float *restrict output, int out_stride,
+                             int batch) {
     const int n = item(0);
     const int i = item(1);
     if (n >= batch || i >= count) return;
