@@ -10,7 +10,7 @@ use super::held::{HeldEvaluator, Lacking};
 use super::kept::{KeptTree, share_a_tree};
 use super::leaf::LeafRules;
 use super::limits::Go;
-use super::memory::Memory;
+use super::memory::{Memory, most_of_tree};
 use super::params::params_for;
 use super::pipeline::Queues;
 use super::report::{Done, Observer};
@@ -21,7 +21,7 @@ use super::snapshot::Snapshot;
 use super::syzygy::OpenTables;
 use super::tables::{RootResults, Tables};
 use super::tally::Tally;
-use super::timing::{MoveTime, TimeManager};
+use super::timing::{MoveTime, TimeManagers};
 use super::watch::Watch;
 use oncilla_chess::{History, Move as ChessMove, MoveList, pack, unpack};
 use oncilla_core::Move;
@@ -64,7 +64,7 @@ pub struct Searcher {
     tablebases: OpenTables,
     position: Box<History>,
     tree: KeptTree,
-    time: TimeManager,
+    time: TimeManagers,
     tally: Tally,
     /// What the next search tells first: which backend runs, and why not another.
     notes: Vec<String>,
@@ -74,7 +74,7 @@ impl Searcher {
     /// A searcher with the evaluator that is `lent`, or with one of its own that the settings describe.
     pub fn new(settings: Settings, control: Arc<Control>, lent: Option<Arc<Evaluator>>, lacking: Lacking) -> Self {
         Self {
-            time: TimeManager::new(&settings),
+            time: TimeManagers::new(&settings),
             settings,
             control,
             evaluator: HeldEvaluator::new(lent, lacking),
@@ -96,8 +96,13 @@ impl Searcher {
             // Without a tree the thread ends; the next command tells the user.
             let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.graph) else { return };
             if granted < wanted.bytes {
+                let why = if granted == most_of_tree(wanted.graph) {
+                    "a tree can't use"
+                } else {
+                    "the system does not grant"
+                };
                 let [asked, granted] = [wanted.bytes, granted].map(|bytes| bytes >> 20);
-                self.notes.push(format!("Hash: the system does not grant {asked} MiB; {granted} MiB are used"));
+                self.notes.push(format!("Hash: {why} {asked} MiB; {granted} MiB are used"));
             }
             let mut search = Search::new(memory.lend(), self.settings.params);
             self.tree.forget();
@@ -138,7 +143,7 @@ impl Searcher {
                 self.evaluator.get().into_iter().for_each(Evaluator::clear_cache);
                 self.tally.start_game();
                 self.tree.forget();
-                self.time = TimeManager::new(&self.settings);
+                self.time = TimeManagers::new(&self.settings);
                 // What could not be had for the last game may be there now.
                 self.evaluator.want_again();
             }
@@ -165,7 +170,7 @@ impl Searcher {
             self.evaluator.want_another();
         }
         if old.time != settings.time {
-            self.time = TimeManager::new(&settings);
+            self.time = TimeManagers::new(&settings);
         }
         self.settings = settings;
     }
@@ -339,7 +344,6 @@ impl Searcher {
         let asked = || legal.iter().enumerate().filter(|(_, mv)| kept(mv));
         let scope = Scope::of(asked().map(|(_, &mv)| mv), legal.len());
         self.tree.reroot(search, &self.position, params.wdl_rescale, scope, go.steers);
-        self.time.follow(&self.settings, &self.position);
         let Some(evaluator) = self.evaluator.get() else { return Done::default() };
         search.set_params(params);
         search.set_root_moves(asked().map(|(index, &mv)| (index, Move(pack(mv)))));
@@ -353,13 +357,14 @@ impl Searcher {
         let queues = Crew::queues(&self.settings, evaluator);
         let shared = Shared::new(search, evaluator, queues, Arc::clone(&self.control));
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
+        let manager = self.time.of(&self.settings, &self.position);
         std::thread::scope(|scope| {
             let _stop = shared.stop_on_drop();
             let crew = Crew::hire(scope, &shared, &self.settings, &rules, &self.position);
             let watch = Watch {
                 go,
                 control: &self.control,
-                manager: &mut self.time,
+                manager: &mut *manager,
                 tally: &mut self.tally,
                 shared: &shared,
                 crew,
@@ -372,7 +377,7 @@ impl Searcher {
         let (broken, fault) = (shared.is_broken(), shared.fault());
         self.tally.record(&shared.take_fresh());
         let search = shared.into_search();
-        time.end(&mut self.time, &self.position, search, &counts);
+        time.end(manager, &self.position, search, &counts);
         let info = snapshot.info(search, &counts);
         observer.look(search, true);
         if !self.control.is_silent() {
@@ -445,15 +450,14 @@ pub(super) mod tests {
         let (mut searcher, memory) = prepared();
         let mut search = Search::new(memory.lend(), searcher.settings.params);
         let mut go = |moves: &[&str], ponder: bool| {
-            searcher.time.plies_left = Some(77.0);
             *searcher.position = after(moves);
+            searcher.time.of_side(searcher.position.side_to_move()).plies_left = Some(77.0);
             searcher.control.begin();
             if ponder {
                 searcher.control.stop(false);
             }
             let go = Go { nodes: Some(10), ponder, ..Go::default() };
-            searcher.time.follow(&searcher.settings, &searcher.position);
-            let kept = searcher.time.plies_left.is_some();
+            let kept = searcher.time.of(&searcher.settings, &searcher.position).plies_left.is_some();
             searcher.search(&go, &mut Deaf, Instant::now(), &mut search);
             kept
         };
@@ -461,6 +465,8 @@ pub(super) mod tests {
         assert!(go(&["e2e4", "e7e5", "g1f3"], false), "the game goes on");
         assert!(go(&["e2e4", "e7e5", "g1f3", "b8c6", "f1b5"], true), "as was guessed");
         assert!(go(&["e2e4", "e7e5", "g1f3", "g8f6", "f3e5"], false), "it came otherwise");
+        assert!(!go(&["e2e4", "e7e5"], false), "the other side has its own");
+        assert!(go(&["e2e4", "e7e5", "g1f3", "g8f6", "f3e5", "d7d6", "e5f3", "f6e4", "d2d4"], false), "four plies on");
         assert!(!go(&["d2d4"], false), "another game");
     }
 
@@ -487,13 +493,14 @@ pub(super) mod tests {
             searcher.configure(settings);
             assert!(searcher.tree.is_kept(), "nothing has changed");
         }
-        searcher.time.plies_left = Some(77.0);
+        let side = searcher.position.side_to_move();
+        searcher.time.of_side(side).plies_left = Some(77.0);
         let mut time = searcher.settings.clone();
         searcher.configure(time.clone());
-        assert!(searcher.time.plies_left.is_some());
+        assert!(searcher.time.of_side(side).plies_left.is_some());
         time.time = oncilla_core::time::ManagerParams::Simple(Default::default());
         searcher.configure(time);
-        assert!(searcher.time.plies_left.is_none(), "another manager");
+        assert!(searcher.time.of_side(side).plies_left.is_none(), "another manager");
     }
 
     /// When a tree must be given up, its nodes stay where they are until the next search, because clearing a graph

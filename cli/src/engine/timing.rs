@@ -1,10 +1,10 @@
-//! How long a search may take: the limits of one `go`, and the time manager of the game.
+//! How long a search may take: the limits of one `go`, and the time managers of the game.
 
 use super::Search;
 use super::limits::Go;
 use super::lineage::moves_between;
 use super::settings::Settings;
-use oncilla_chess::History;
+use oncilla_chess::{Color, History};
 use oncilla_core::repository::{Bound, Bounds};
 use oncilla_core::stats::Counts;
 use oncilla_core::stop::{
@@ -14,11 +14,35 @@ use oncilla_core::stop::{
 use oncilla_core::time::{Clock, Manager};
 use std::time::{Duration, Instant};
 
-/// The time manager of a game.
+/// The time managers of a game, one for each side: a script or a GUI may have the program play both, each by its own
+/// clock.
+pub struct TimeManagers([TimeManager; 2]);
+
+impl TimeManagers {
+    /// Time managers that know nothing of the game yet.
+    pub fn new(settings: &Settings) -> Self {
+        Self([(); 2].map(|()| TimeManager::new(settings)))
+    }
+
+    /// That of the side to move, which begins anew if the position belongs to another game than its last one.
+    pub fn of(&mut self, settings: &Settings, position: &History) -> &mut TimeManager {
+        let manager = self.of_side(position.side_to_move());
+        manager.follow(settings, position);
+        manager
+    }
+
+    pub(super) fn of_side(&mut self, side: Color) -> &mut TimeManager {
+        &mut self.0[side as usize]
+    }
+}
+
+/// The time manager of one side.
 pub struct TimeManager {
     manager: Manager,
     /// Plies until the end of the game, as the network estimated them at the end of the last search.
     pub(super) plies_left: Option<f64>,
+    /// Plies that have been played since.
+    plies_since: usize,
     /// The last position in which the clock ran.
     timed: Option<Box<History>>,
 }
@@ -26,14 +50,15 @@ pub struct TimeManager {
 impl TimeManager {
     /// A time manager that knows nothing of the game yet. (Parameters out of range are refused when options are read.)
     pub fn new(settings: &Settings) -> Self {
-        Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None, timed: None }
+        Self { manager: Manager::new(settings.time).unwrap_or_default(), plies_left: None, plies_since: 0, timed: None }
     }
 
     /// Begins anew if the position belongs to another game than the last one. This is not as with the tree: a reply
     /// that was pondered in vain does not belong to the game.
-    pub fn follow(&mut self, settings: &Settings, position: &History) {
-        if self.timed.as_ref().and_then(|timed| moves_between(timed, position)).is_none() {
-            *self = Self::new(settings);
+    fn follow(&mut self, settings: &Settings, position: &History) {
+        match self.timed.as_ref().and_then(|timed| moves_between(timed, position)) {
+            Some(moves) => self.plies_since = moves.len(),
+            None => *self = Self::new(settings),
         }
     }
 }
@@ -100,10 +125,9 @@ impl MoveTime {
         self.waits_for_ponder_hit = false;
         self.playouts_before = counts.playouts;
         if let Some(clock) = &self.clock {
-            // Two plies have been played since then, and at least one is still to be played, however near the network
-            // saw the end.
+            // At least one ply is still to be played, however near the network saw the end.
             let plies_left = manager.plies_left.filter(|_| self.has_moves_left);
-            let network_plies = plies_left.map(|plies| (plies - 2.0).max(1.0));
+            let network_plies = plies_left.map(|plies| (plies - manager.plies_since as f64).max(1.0));
             let budget = manager.manager.on_move_start(&Clock { network_plies, ..*clock }, nodes.into());
             let limit = TimeLimit::of(&budget);
             self.limits.time = Some(self.limits.time.map_or(limit, |time| time.earlier(limit)));
@@ -401,7 +425,7 @@ mod tests {
         let settings = Typed::default().meaning().unwrap().settings;
         let clock = Clock { left_ms: 60_000, ..Clock::default() };
         let go = Go { clock: Some(clock), ..Go::default() };
-        let mut manager = TimeManager { plies_left, ..TimeManager::new(&settings) };
+        let mut manager = TimeManager { plies_left, plies_since: 2, ..TimeManager::new(&settings) };
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), has_moves_left, Instant::now());
         time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
         time.limits.time

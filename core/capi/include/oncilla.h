@@ -176,7 +176,8 @@ enum OncillaMet
     ONCILLA_LEAF = 0,
     // A node whose value is known already: call oncilla_bring_back, for there is nothing to answer.
     ONCILLA_KNOWN = 1,
-    // A node that another playout is evaluating: call oncilla_cancel for this one once the other's answer is in.
+    // A node that another playout is evaluating: call oncilla_cancel for this one once the other's answer is in. Or a
+    // move with 1,023 visits in flight, which is the most: then cancelling does nothing.
     ONCILLA_COLLISION = 2,
     // There is no room for another node: call oncilla_recycle, then gather again. If it freed 0 nodes, answer and
     // bring back the events in flight, and try again; with nothing in flight the search can't go on.
@@ -199,7 +200,7 @@ typedef struct OncillaEvent OncillaEvent;
 // A search. It is in the host's memory.
 typedef struct OncillaSearch OncillaSearch;
 
-// The time manager of one game. It is in the host's memory.
+// The time manager of one player's clock in one game. It is in the host's memory.
 typedef struct OncillaTime OncillaTime;
 
 // What is known of a leaf, besides its policy.

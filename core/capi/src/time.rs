@@ -257,7 +257,7 @@ impl OncillaTimeParams {
     }
 }
 
-/// The time manager of one game. It is in the host's memory.
+/// The time manager of one player's clock in one game. It is in the host's memory.
 #[repr(C, align(8))]
 pub struct OncillaTime {
     mark: u32,

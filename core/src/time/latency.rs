@@ -62,8 +62,8 @@ pub struct Latency {
     mean_late: Mean,
     /// The most time that the clock ever showed.
     most_ms: f64,
-    /// What the clock should show when the opponent has answered, before the lag.
-    expected_ms: Option<f64>,
+    /// What the clock should show when the opponent has answered, before the lag, and the ply of the move before.
+    expected: Option<(f64, u32)>,
 }
 
 impl Latency {
@@ -100,18 +100,22 @@ impl Latency {
         STALL_MS.max(self.late.ms)
     }
 
-    /// A move starts, with `base_ms` on the clock.
+    /// A move starts.
     ///
-    /// Nothing is learnt from a clock that shows more than expected (a new time control, a GUI that forgives lag).
-    pub fn on_move_start(&mut self, base_ms: f64, overhead_ms: f64) {
-        self.most_ms = self.most_ms.max(sane_ms(base_ms));
-        let Some(expected) = self.expected_ms.take() else { return };
-        let lag = expected - sane_ms(base_ms);
-        if (0.0..LONGEST_LAG_MS).contains(&lag) {
-            let lag = lag.min(MOST_BELIEVED * sane_ms(base_ms));
+    /// Nothing is learnt from a clock that was set meanwhile, nor from that of another player, or after moves that were
+    /// played without us (a GUI's book): the last move must be two plies back. A caller that does not know the ply says
+    /// the same one each time. A clock that shows a little more than expected was not charged for the lag.
+    pub fn on_move_start(&mut self, clock: &Clock) {
+        let base_ms = sane_ms(clock.base_ms);
+        self.most_ms = self.most_ms.max(base_ms);
+        let Some((expected, ply)) = self.expected.take() else { return };
+        let is_next = matches!(clock.ply.wrapping_sub(ply), 0 | 2);
+        let lag = expected - base_ms;
+        if is_next && lag.abs() < LONGEST_LAG_MS {
+            let lag = lag.clamp(0.0, MOST_BELIEVED * base_ms);
             // A lag far longer than usual is a stall. Usual is the overhead that was set, or the lag seen before if the
             // user has set less.
-            let usual = self.overhead_ms(overhead_ms).max(LEAST_OVERHEAD_MS);
+            let usual = self.overhead_ms(clock.overhead_ms).max(LEAST_OVERHEAD_MS);
             self.lag.see(lag);
             self.mean_lag.see(lag.min(2.0 * usual));
         }
@@ -128,7 +132,8 @@ impl Latency {
                 self.mean_late.see(late_ms.min(sane_ms(clock.overhead_ms) / 2.0));
             }
         }
-        self.expected_ms = Some(sane_ms(clock.base_ms) - sane_ms(used_ms) + sane_ms(clock.increment_ms));
+        let left = sane_ms(clock.base_ms) - sane_ms(used_ms) + sane_ms(clock.increment_ms);
+        self.expected = Some((left, clock.ply));
     }
 }
 
@@ -142,9 +147,9 @@ mod tests {
 
     /// A move that took `used_ms`, and after it a clock that shows `shown_ms`.
     fn play(latency: &mut Latency, used_ms: f64, late_ms: f64, shown_ms: f64) {
-        latency.on_move_start(60_000.0, 50.0);
+        latency.on_move_start(&clock(60_000.0, 1000.0));
         latency.on_move_end(&clock(60_000.0, 1000.0), used_ms, late_ms);
-        latency.on_move_start(shown_ms, 50.0);
+        latency.on_move_start(&clock(shown_ms, 1000.0));
     }
 
     /// An overhead of 0 is usually one that was not set.
@@ -153,8 +158,9 @@ mod tests {
         for lag in [15.0, 100.0] {
             let (mut latency, mut base) = (Latency::default(), 60_000.0);
             for _ in 0..100 {
-                latency.on_move_start(base, 0.0);
-                latency.on_move_end(&clock(base, 0.0), 300.0, 0.0);
+                let clock = Clock { overhead_ms: 0.0, ..clock(base, 0.0) };
+                latency.on_move_start(&clock);
+                latency.on_move_end(&clock, 300.0, 0.0);
                 base -= 300.0 + lag;
             }
             assert!((latency.move_cost_ms() - lag).abs() < 0.05 * lag, "{lag}: {}", latency.move_cost_ms());
@@ -174,6 +180,34 @@ mod tests {
         assert!((latency.lag_ms() - 35.0).abs() < 0.1, "{}", latency.lag_ms());
     }
 
+    /// A GUI that gives lag back adds a little to the clock.
+    #[test]
+    fn a_lag_fades_while_none_is_charged() {
+        for shown in [59_000.0, 59_005.0] {
+            let mut latency = Latency::default();
+            play(&mut latency, 2000.0, 0.0, 58_000.0);
+            let (lag, cost) = (latency.lag_ms(), latency.move_cost_ms());
+            for _ in 0..10 {
+                play(&mut latency, 2000.0, 0.0, shown);
+            }
+            assert!((latency.lag_ms() / lag - 0.5).abs() < 0.01, "{shown}: {}", latency.lag_ms());
+            assert!(latency.move_cost_ms() < 0.5 * cost, "{shown}: {}", latency.move_cost_ms());
+        }
+    }
+
+    /// The clock of the other side, or ours after moves that were played without us.
+    #[test]
+    fn only_the_clock_of_the_next_move_tells_the_lag() {
+        for (plies, lag) in [(0, 70.0), (1, 0.0), (2, 70.0), (3, 0.0), (4, 0.0)] {
+            let mut latency = Latency::default();
+            let at = |ply, base_ms| Clock { ply, ..clock(base_ms, 1000.0) };
+            latency.on_move_start(&at(10, 60_000.0));
+            latency.on_move_end(&at(10, 60_000.0), 2000.0, 0.0);
+            latency.on_move_start(&at(10 + plies, 58_930.0));
+            assert_eq!(latency.lag_ms(), lag, "{plies} plies later");
+        }
+    }
+
     #[test]
     fn a_clock_that_was_set_says_nothing() {
         for shown in [100_000.0, 20_000.0, f64::NAN] {
@@ -187,9 +221,9 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_to_little_leaves_time_for_a_move() {
         let mut latency = Latency::default();
-        latency.on_move_start(10_000.0, 50.0);
+        latency.on_move_start(&clock(10_000.0, 0.0));
         latency.on_move_end(&clock(10_000.0, 0.0), 500.0, 0.0);
-        latency.on_move_start(3000.0, 50.0);
+        latency.on_move_start(&clock(3000.0, 0.0));
         assert_eq!(latency.lag_ms(), 750.0);
     }
 
@@ -241,7 +275,7 @@ mod tests {
         // But not with more than a part of the game's time.
         let mut quick = Latency { most_ms: 1000.0, ..latency };
         assert_eq!((quick.spare_ms(0.0, 10.0), quick.spare_ms(0.0, 50.0)), (30.0, 0.0));
-        quick.on_move_start(4000.0, 50.0);
+        quick.on_move_start(&clock(4000.0, 0.0));
         assert_eq!(quick.spare_ms(0.0, 50.0), 100.0);
     }
 }

@@ -60,7 +60,8 @@ enum Kind {
     Simple(Simple),
 }
 
-/// The time manager of one game. A new game, or a position that does not continue the last one, needs a new one.
+/// The time manager of one player's clock in one game. A new game, or a position that does not continue the last one,
+/// needs a new one; who plays both sides has one for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manager {
     kind: Kind,
@@ -145,7 +146,7 @@ impl Manager {
     /// `clock.stall_ms`, `clock.move_cost_ms` and `clock.spare_ms` are measured here and need not be set; if they are
     /// set, the larger value of the two is used.
     pub fn on_move_start(&mut self, clock: &Clock, reused_nodes: u64) -> Budget {
-        self.latency.on_move_start(clock.base_ms, clock.overhead_ms);
+        self.latency.on_move_start(clock);
         let overhead_ms = self.latency.overhead_ms(clock.overhead_ms);
         let clock = &Clock {
             overhead_ms,

@@ -44,7 +44,8 @@ pub struct Clock {
     pub increment_ms: f64,
     /// Moves until the next time control, this one included. `None` or 0: the rest of the game.
     pub moves_to_go: Option<u32>,
-    /// Half moves played since the start of the game: 2·(full move − 1), plus 1 for Black.
+    /// Half moves played since the start of the game: 2·(full move − 1), plus 1 for Black. The lag is measured where this
+    /// is two more than at the last move.
     pub ply: u32,
     /// Time that passes between our answer and the moment when the opponent's clock starts to run. It is kept out of
     /// every budget.
