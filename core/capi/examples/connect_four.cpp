@@ -121,9 +121,10 @@ std::size_t playouts(const OncillaSearch *search, Events &events, Board board, b
     return visits;
 }
 
+using Clock = std::chrono::steady_clock;
+
 // Searches until the limit, by two threads; at least one batch each.
 std::size_t think(Search &search, Board board, double limit_ms) {
-    using Clock = std::chrono::steady_clock;
     auto end = Clock::now() + std::chrono::duration<double, std::milli>(limit_ms);
     std::array<std::size_t, 2> visits{};
     std::array<std::thread, 2> threads;
@@ -162,9 +163,11 @@ int main() {
             // There is no such clock for the other side: it plays as fast.
             OncillaBudget budget;
             must(oncilla_time_start(time, &clock, before.visits, &budget));
+            auto start = Clock::now();
             std::size_t visits = think(search, board, budget.limit_ms);
-            must(oncilla_time_end(time, budget.limit_ms, visits));
-            clock.base_ms -= budget.limit_ms;
+            std::chrono::duration<double, std::milli> used = Clock::now() - start;
+            must(oncilla_time_end(time, used.count(), visits));
+            clock.base_ms -= used.count();
 
             uint16_t mv;
             std::array<uint16_t, 8> line;
@@ -173,7 +176,7 @@ int main() {
             must(search.shared([&](auto *it) { return oncilla_pv(it, line.data(), line.size(), &plies); }));
             must(search.shared([&](auto *it) { return oncilla_stats(it, &after); }));
             if (after.in_flight != 0) throw std::runtime_error("a visit was lost");
-            std::printf("column %d, %.1f ms, %u visits, %u nodes, value %+.3f, line", mv + 1, budget.limit_ms,
+            std::printf("column %d, %.1f ms, %u visits, %u nodes, value %+.3f, line", mv + 1, used.count(),
                         after.visits, after.nodes, static_cast<double>(after.wl));
             for (std::size_t i = 0; i < plies; i++) std::printf(" %d", line[i] + 1);
             std::printf("\n");

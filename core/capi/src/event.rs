@@ -164,7 +164,8 @@ pub enum OncillaMet {
     OncillaLeaf = 0,
     /// A node whose value is known already: call oncilla_bring_back, for there is nothing to answer.
     OncillaKnown = 1,
-    /// A node that another playout is evaluating: call oncilla_cancel for this one once the other's answer is in.
+    /// A node that another playout is evaluating: call oncilla_cancel for this one once the other's answer is in. Or a
+    /// move with 1,023 visits in flight, which is the most: then cancelling does nothing.
     OncillaCollision = 2,
     /// There is no room for another node: call oncilla_recycle, then gather again. If it freed 0 nodes, answer and
     /// bring back the events in flight, and try again; with nothing in flight the search can't go on.

@@ -48,7 +48,7 @@ fn shorter<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>) -> Ordering 
 struct Rule {
     draw_score: f32,
     /// The level that edges are raised to, and the exploration constant that goes with it, see [`puct::level`].
-    due: Option<(f32, f32)>,
+    due: Option<(puct::Level, f32)>,
 }
 
 impl Rule {
@@ -241,7 +241,7 @@ impl<R: Repository> Search<R> {
     /// The level that `restored` more visits would raise the root's edges to, see [`Rule::due`]. Not inlined: the list
     /// is the largest thing that a search has on the stack, and should be there only while it is worked on.
     #[inline(never)]
-    fn due(&self, restored: u32) -> Option<(f32, f32)> {
+    fn due(&self, restored: u32) -> Option<(puct::Level, f32)> {
         let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));
         let exploration = puct::exploration(params.root_cpuct(), n);
         let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(params.draw_score)?, p: e.p() });

@@ -19,7 +19,8 @@ pub enum Gathered {
     Known,
     /// A node that another playout is evaluating: call [`Search::cancel`] for this one once the other's answer is in.
     /// Until then its visits in flight lead further playouts elsewhere; without them every playout would collide at the
-    /// same node.
+    /// same node. Or an edge with 1,023 visits in flight, which is the most: then nothing is under way, and cancelling
+    /// does nothing.
     Collision,
     /// There is no room for another node: call [`Search::recycle`].
     Full,

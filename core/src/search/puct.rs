@@ -75,20 +75,30 @@ pub struct Arm {
 
 impl Arm {
     /// How many visits bring the edge's Q + U down to `level`; at least as many as it has.
-    pub fn raised(&self, level: f32, exploration: f32) -> u32 {
+    pub fn raised(&self, level: Level, exploration: f32) -> u32 {
+        let u = level.above + (level.highest_q - self.q);
         // `as` turns what is negative or not a number into 0.
-        self.n.max((self.p * exploration / (level - self.q) - 1.0) as u32)
+        self.n.max((self.p * exploration / u - 1.0) as u32)
     }
+}
+
+/// A level of Q + U, by how far it is above the highest Q: that may be less than what a sum of the two can tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    highest_q: f32,
+    above: f32,
 }
 
 /// The level of Q + U that PUCT reaches with `more` further visits if every Q stays as it is: when all edges above the
 /// level have been brought down to it, these visits are spent. (It is the limit that PUCT's visits tend to: Grill et
 /// al., Monte-Carlo tree search as regularized policy optimization, 2020.) `None` if no edge has a prior.
-pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<f32> {
+pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<Level> {
     let open = || arms.iter().filter(|arm| arm.p > 0.0);
-    let mut low = open().map(|arm| arm.q).reduce(f32::max)?;
-    let mut high = open().map(|arm| arm.q + u(arm.p, exploration, arm.n)).fold(low, f32::max);
-    let spent = |level| arms.iter().map(|arm| (arm.raised(level, exploration) - arm.n) as f32).sum::<f32>();
+    let highest_q = open().map(|arm| arm.q).reduce(f32::max)?;
+    let level = |above| Level { highest_q, above };
+    let spent = |above| arms.iter().map(|arm| (arm.raised(level(above), exploration) - arm.n) as f32).sum::<f32>();
+    let mut low = 0.0;
+    let mut high = open().map(|arm| arm.q - highest_q + u(arm.p, exploration, arm.n)).fold(low, f32::max);
     for _ in 0..LEVEL_STEPS {
         let middle = (low + high) / 2.0;
         if spent(middle) > more as f32 {
@@ -97,7 +107,7 @@ pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<f32> {
             high = middle;
         }
     }
-    Some(high)
+    Some(level(high))
 }
 
 /// How often the interval that contains the level is halved: it can be much longer than the values to which U is
@@ -181,6 +191,17 @@ mod tests {
             }
         }
         assert_eq!(level(&[Arm { n: 3, q: 0.5, p: 0.0 }], 10.0, 5), None);
+    }
+
+    /// The best move's U is less than half a step between two values near its Q.
+    #[test]
+    fn a_level_hardly_above_the_best_q_is_told_apart() {
+        for (p, more) in [(1e-6, 80_000), (3e-6, 400_000), (1e-5, 400_000)] {
+            let best = Arm { n: 4 * more, q: 0.62, p };
+            let level = level(&[best, Arm { n: more, q: 0.5, p: 0.9 }], 2000.0, more).unwrap();
+            let raised = best.raised(level, 2000.0);
+            assert!(raised.abs_diff(5 * more) <= more / 1000, "{p}: {raised}");
+        }
     }
 
     #[test]

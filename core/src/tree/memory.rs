@@ -3,12 +3,12 @@
 use super::arrays::Arrays;
 use super::graph::{Graph, GraphWords};
 use super::heap::MOST_WORDS;
-use super::node::{LIVE, Locked, NEW, STATE};
+use super::node::{LIVE, LOCKED, Locked, NEW, STATE};
 use super::pool::{LINK, Pool};
 use super::record::MOST_CHILDREN;
 use crate::place;
 use crate::repository::{Key, Node, Repository, Visit};
-use crate::sync::{AtomicU32, acquire, get, set};
+use crate::sync::{AtomicU32, acquire, get, release, set};
 use core::fmt;
 use core::num::NonZeroU64;
 
@@ -184,7 +184,7 @@ impl<'m> Repository for Tree<'m> {
     #[inline]
     fn lock(&self, key: Key) -> Locked<'_, 'm> {
         let words = self.node(slot_of(key));
-        let state = acquire(&words[STATE], super::node::LOCKED);
+        let state = acquire(&words[STATE], LOCKED);
         Locked::new(self, words, state)
     }
 
@@ -205,9 +205,9 @@ impl<'m> Repository for Tree<'m> {
         let words = self.node(link - 1);
         // Someone who looks at the tree may have come to a leaf that was in this slot before, and may write its state
         // back.
-        acquire(&words[STATE], super::node::LOCKED);
+        acquire(&words[STATE], LOCKED);
         set(&words[1], 0);
-        crate::sync::release(&words[STATE], NEW);
+        release(&words[STATE], NEW);
         if let Some(graph) = &self.graph {
             graph.begin(link - 1);
         }
@@ -268,7 +268,16 @@ impl<'m> Repository for Tree<'m> {
 
     fn scan(&self, cursor: u64) -> Option<(Key, u64)> {
         let used = self.pool.high_water();
-        let live = |slot: &u32| get(&self.node(*slot)[STATE]) & LIVE != 0;
+        let live = |slot: &u32| {
+            let word = &self.node(*slot)[STATE];
+            let mut state = get(word);
+            if state & LOCKED != 0 {
+                // What it is besides, only who has the lock can see.
+                state = acquire(word, LOCKED);
+                release(word, state);
+            }
+            state & LIVE != 0
+        };
         let slot = (u32::try_from(cursor).ok()?..used).find(live)?;
         Some((key(slot), u64::from(slot) + 1))
     }
