@@ -42,6 +42,11 @@ const fn bytes_of_node(graph: bool) -> f64 {
     (NODE_BYTES + entry) as f64 + WORDS_PER_NODE * 4.0
 }
 
+/// The most bytes that a tree has a use for: more nodes would have no words for their edges.
+pub const fn most_of_tree(graph: bool) -> usize {
+    (Tree::MAX_WORDS as f64 / WORDS_PER_NODE * bytes_of_node(graph)) as usize
+}
+
 /// A tree's memory. Zeroed pages that have not been touched yet cost nothing.
 pub struct Memory {
     nodes: Box<[NodeWords]>,
@@ -50,9 +55,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory of `bytes` bytes, and its size. If the system does not grant that, half of what it grants: then the
-    /// network and all else need some, too. `None` if it grants nothing.
+    /// Memory of `bytes` bytes, or of [as many as a tree can use](most_of_tree), and its size. If the system does not
+    /// grant that, half of what it grants: then the network and all else need some, too. `None` if it grants nothing.
     pub fn of_at_most(bytes: usize, graph: bool) -> Option<(Self, usize)> {
+        Self::granted(bytes.min(most_of_tree(graph)), graph)
+    }
+
+    fn granted(bytes: usize, graph: bool) -> Option<(Self, usize)> {
         if let Some(memory) = Self::of(bytes, graph) {
             return Some((memory, bytes));
         }
@@ -121,10 +130,20 @@ mod tests {
     }
 
     #[test]
+    fn no_more_is_taken_than_a_tree_uses() {
+        for graph in [false, true] {
+            let Some((memory, granted)) = Memory::of_at_most(most_of_tree(graph) + (1 << 30), graph) else { return };
+            let tree = memory.lend();
+            assert_eq!((tree.node_capacity(), tree.word_capacity()), (memory.nodes.len(), memory.words.len()));
+            assert!(granted <= most_of_tree(graph), "{granted}");
+        }
+    }
+
+    #[test]
     fn less_memory_is_taken_where_there_is_not_enough() {
         // 2⁶⁰ bytes, and more than an address can express.
         for bytes in [1 << 60, usize::MAX] {
-            let (memory, granted) = Memory::of_at_most(bytes, false).unwrap();
+            let (memory, granted) = Memory::granted(bytes, false).unwrap();
             assert!(granted < bytes && memory.nodes.len() >= LEAST_NODES);
         }
         assert_eq!(Memory::of_at_most(8 << 20, true).unwrap().1, 8 << 20);

@@ -63,6 +63,13 @@ pub fn all() -> impl Iterator<Item = &'static Opt> {
     OPTIONS.iter().flat_map(|group| group.options)
 }
 
+/// The rows that only `analysis`, `gtp` and `report` use.
+pub fn of_analysis() -> impl Iterator<Item = &'static Opt> {
+    // The unit of utilities counts in every search.
+    let rows = ANALYSIS.iter().filter(|opt| opt.flag != "win-loss-utility-factor");
+    by_flag("human-model").into_iter().chain(rows)
+}
+
 /// The row of a UCI name or alias; upper and lower case are the same.
 pub fn by_name(name: &str) -> Option<&'static Opt> {
     let is = |candidate: &str| !candidate.is_empty() && candidate.eq_ignore_ascii_case(name);
@@ -272,7 +279,7 @@ const PROGRAM: &[Opt] = &[
         "hash",
         256,
         (1, 1 << 20),
-        "MiB of memory for the tree.",
+        "MiB of memory for the tree; more than 4.8 GiB (as a graph 5.6) a tree can't use.",
         Sets(|d, mib| {
             d.meaning.settings.hash_mb = mib as usize;
         }),
