@@ -158,14 +158,11 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
         let expected = "If provided, must be an array of integers indicating turns to terminate";
         let numbers = Fields(&request).integers("turnNumbers", expected).map_err(|_| ("turnNumbers", expected))?;
         let numbers: Option<BTreeSet<i128>> = numbers.map(BTreeSet::from_iter);
-        let is_meant = |turn: &Turn<Q>| {
-            id.as_ref().is_none_or(|id| id == turn.query.id())
-                && numbers.as_ref().is_none_or(|numbers| numbers.contains(&(turn.number as i128)))
-        };
-        let found = self.queue.find(is_meant);
-        let mut lines: Vec<String> = found.waiting.iter().map(|turn| nothing(turn.query.id(), turn.number)).collect();
-        lines.push(Value::Object(request).to_string());
-        self.output.say_all(&lines);
+        let is_meant = |turn: &Turn<Q>| numbers.as_ref().is_none_or(|numbers| numbers.contains(&(turn.number as i128)));
+        let found = self.queue.find(id.as_deref(), is_meant);
+        // One by one: each waits for room, and thousands of turns may share a long id.
+        found.waiting.iter().for_each(|turn| self.output.say(nothing(turn.query.id(), turn.number)));
+        self.output.say(Value::Object(request).to_string());
         self.queue.end(&found);
         Ok(())
     }

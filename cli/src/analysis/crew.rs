@@ -66,7 +66,7 @@ impl<Q: QueuedQuery> QueryCrew<Q> {
     /// Drops all waiting turns and stops all running searches, without answers.
     pub fn abandon(&self) {
         self.output.close();
-        let found = self.queue.find(|_| true);
+        let found = self.queue.find(None, |_| true);
         self.queue.end(&found);
     }
 

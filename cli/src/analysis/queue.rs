@@ -116,7 +116,7 @@ impl<Q: QueuedQuery> Queue<Q> {
     /// Adds all turns of a query; waits while the queue is full.
     pub fn push(&self, accepted: Accepted<Q>) {
         let Accepted { query, turns } = accepted;
-        let bytes = query.bytes() / turns.len().max(1) + size_of::<(Place, Turn<Q>)>();
+        let bytes = query.bytes() / turns.len().max(1) + size_of::<(Place, Turn<Q>, (u64, Place))>();
         let query = Arc::new(query);
         let mut state = self.lock();
         while state.bytes >= self.most_bytes {
@@ -163,15 +163,16 @@ impl<Q: QueuedQuery> Queue<Q> {
         }
     }
 
-    /// Removes the waiting turns for which `is_meant` is true, and finds the running ones for which it is.
-    pub fn find(&self, is_meant: impl Fn(&Turn<Q>) -> bool) -> Ended<Q> {
+    /// Removes the waiting turns of the id, or of all ids, for which `is_meant` is true, and finds the running ones.
+    pub fn find(&self, id: Option<&str>, is_meant: impl Fn(&Turn<Q>) -> bool) -> Ended<Q> {
         let mut state = self.lock();
-        let places = state.waiting.iter().filter(|(_, turn)| is_meant(turn)).map(|(place, _)| *place);
+        let places = state.waiting.of(id).filter(|(_, turn)| is_meant(turn)).map(|(place, _)| place);
         let mut places: Vec<Place> = places.collect();
         places.sort_unstable_by_key(|(_, number)| *number);
         let waiting: Vec<Turn<Q>> = places.iter().filter_map(|place| state.waiting.remove(*place)).collect();
         state.bytes -= waiting.iter().map(|turn| turn.bytes).sum::<usize>();
-        let running = state.running.iter().filter(|(_, (turn, _))| is_meant(turn)).map(|(number, _)| *number);
+        let is_running = |turn: &Turn<Q>| id.is_none_or(|id| id == turn.query.id()) && is_meant(turn);
+        let running = state.running.iter().filter(|(_, (turn, _))| is_running(turn)).map(|(number, _)| *number);
         let running = running.collect();
         drop(state);
         self.changed.notify_all();
@@ -233,8 +234,15 @@ mod tests {
     /// Compares the queue with a list that is searched linearly.
     #[test]
     fn the_first_whose_session_is_free_is_taken() {
-        let fields = [json!({}), json!({ "session": "a" }), json!({ "session": "b" })];
-        let queries = fields.map(|fields| Arc::new(query_with("", &fields).query));
+        // Two queries share an id.
+        fn id_of(session: Option<&str>) -> &'static str {
+            if session == Some("a") { "a" } else { "" }
+        }
+        let sessions = [None, Some("a"), Some("b")];
+        let queries = sessions.map(|session| {
+            let fields = session.map_or(json!({}), |session| json!({ "session": session }));
+            Arc::new(query_with(id_of(session), &fields).query)
+        });
         fn of(turn: &Turn<Query>) -> Option<&str> {
             turn.query.session()
         }
@@ -276,7 +284,16 @@ mod tests {
                     return false;
                 }
             }
-            waiting.iter().map(|(place, _)| *place).eq(list.iter().map(|(place, _)| *place))
+            let sorted = |id| {
+                let mut places: Vec<Place> = waiting.of(id).map(|(place, _)| place).collect();
+                places.sort_unstable();
+                places
+            };
+            let listed = |id: Option<&str>| -> Vec<Place> {
+                let is_meant = |session: &Option<String>| id.is_none_or(|id| id_of(session.as_deref()) == id);
+                list.iter().filter(|(_, session)| is_meant(session)).map(|(place, _)| *place).collect()
+            };
+            [None, Some(""), Some("a"), Some("b")].into_iter().all(|id| sorted(id) == listed(id))
         }
         let mut g = quickcheck::Gen::new(100);
         for _ in 0..300 {

@@ -2,11 +2,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
 use super::queue::{QueuedQuery, Turn};
 
 /// The order of turns: highest priority first, and by arrival among equal priorities.
 pub type Place = (Reverse<i64>, u64);
+
+const FIRST: Place = (Reverse(i64::MAX), u64::MIN);
+const LAST: Place = (Reverse(i64::MIN), u64::MAX);
 
 /// Waiting turns by place. The first one that can be searched is found at once, even if many others wait for their
 /// session.
@@ -16,11 +20,20 @@ pub struct WaitingTurns<Q> {
     ready: BTreeSet<Place>,
     /// The sessions that are being searched or have waiting turns.
     sessions: HashMap<String, Session>,
+    /// The places of the turns by the hash of their id, for `terminate`.
+    ids: BTreeSet<(u64, Place)>,
+    hasher: RandomState,
 }
 
 impl<Q> Default for WaitingTurns<Q> {
     fn default() -> Self {
-        Self { turns: BTreeMap::new(), ready: BTreeSet::new(), sessions: HashMap::new() }
+        Self {
+            turns: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            sessions: HashMap::new(),
+            ids: BTreeSet::new(),
+            hasher: RandomState::new(),
+        }
     }
 }
 
@@ -49,6 +62,7 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
                 self.ready.insert(place);
             }
         }
+        self.ids.insert((self.hasher.hash_one(turn.query.id()), place));
         self.turns.insert(place, turn);
     }
 
@@ -65,6 +79,7 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
     /// Removes a turn, wherever it is in the queue.
     pub fn remove(&mut self, place: Place) -> Option<Turn<Q>> {
         let turn = self.turns.remove(&place)?;
+        self.ids.remove(&(self.hasher.hash_one(turn.query.id()), place));
         match turn.query.session() {
             Some(session) => self.change(session, |session| {
                 session.places.remove(&place);
@@ -104,9 +119,13 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
         }
     }
 
-    /// All waiting turns, with their places.
-    pub fn iter(&self) -> impl Iterator<Item = (&Place, &Turn<Q>)> {
-        self.turns.iter()
+    /// The waiting turns of an id, or all, with their places.
+    pub fn of(&self, id: Option<&str>) -> impl Iterator<Item = (Place, &Turn<Q>)> {
+        let hash = id.map(|id| self.hasher.hash_one(id));
+        let (first, last) = (hash.unwrap_or(u64::MIN), hash.unwrap_or(u64::MAX));
+        let places = self.ids.range((first, FIRST)..=(last, LAST)).map(|(_, place)| *place);
+        let turns = places.filter_map(|place| Some((place, self.turns.get(&place)?)));
+        turns.filter(move |(_, turn)| id.is_none_or(|id| id == turn.query.id()))
     }
 
     pub fn len(&self) -> usize {
