@@ -11,7 +11,7 @@ use oncilla::console::{Console, aside};
 use oncilla::engine;
 use oncilla::go::{LEAST_SIDE, Params, board_size};
 use oncilla::options::args::Args;
-use oncilla::options::{Meaning, Typed, Value, backend, print, table};
+use oncilla::options::{Meaning, Opt, Typed, Value, backend, print, table};
 use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
 use oncilla_go::{MAX_SIDE, Size};
 
@@ -241,9 +241,9 @@ struct Time {
     /// time that a move adds (0)
     #[argh(option, default = "0.0")]
     inc: f64,
-    /// half moves played before this move (0)
-    #[argh(option, default = "0")]
-    ply: u32,
+    /// half moves played before this move (0, or two more than before the last move of the history)
+    #[argh(option)]
+    ply: Option<u32>,
     /// nodes in the tree when the move starts (0)
     #[argh(option, default = "0")]
     reused: u64,
@@ -256,7 +256,7 @@ struct Time {
     /// plies to the end of the game as the network expects them, for mle-network
     #[argh(option)]
     network_plies: Option<f64>,
-    /// nodes per second at first, instead of init-nps
+    /// nodes per second at first, instead of init-nps of smooth
     #[argh(option)]
     nps: Option<f64>,
     /// replay a game first: a file of JSON lines with base, inc, ply, reused, used, nodes (docs/time.md)
@@ -272,7 +272,7 @@ impl Time {
         let asked = self.base.map(|base| time::Move {
             base,
             inc: self.inc,
-            ply: Some(self.ply),
+            ply: self.ply,
             reused: self.reused,
             movestogo: self.movestogo,
             pieces: self.pieces,
@@ -350,7 +350,7 @@ fn start() -> Result<ExitCode, String> {
     let is_gtp = matches!(command_line.command, Some(Command::Gtp(_)));
     say_what_is_not_used(&args, &meaning, |name| is_gtp && gtp::Settings::has(name));
     say_what_is_less(&args.typed);
-    say_what_does_nothing(&args.typed, &meaning);
+    say_what_does_nothing(&args.typed, &meaning, command_line.command.as_ref());
     if command_line.command.as_ref().is_some_and(|command| !matches!(command, Command::Uci(_))) {
         expect_weights(&args.typed)?;
     }
@@ -465,16 +465,19 @@ fn expect_weights(typed: &Typed) -> Result<(), String> {
     }
 }
 
-fn say_what_does_nothing(typed: &Typed, meaning: &Meaning) {
-    let flags: Vec<String> = typed.without_effect().iter().map(|opt| opt.spelling()).collect();
-    if !flags.is_empty() {
-        aside(&format!("oncilla: accepted, without effect: {}", flags.join(", ")));
+fn say_what_does_nothing(typed: &Typed, meaning: &Meaning, command: Option<&Command>) {
+    let say = |options: &[&Opt], why: &str| {
+        let flags: Vec<String> = options.iter().map(|opt| opt.spelling()).collect();
+        if !flags.is_empty() {
+            aside(&format!("oncilla: {why}: {}", flags.join(", ")));
+        }
+    };
+    say(&typed.without_effect(), "accepted, without effect");
+    if !matches!(command, Some(Command::Analysis(_) | Command::Gtp(_) | Command::Report(_))) {
+        say(&typed.of_analysis(), "of analysis, without effect here");
     }
     if engine::is_go(&meaning.settings.evaluator) {
-        let flags: Vec<String> = typed.without_effect_in_go().iter().map(|opt| opt.spelling()).collect();
-        if !flags.is_empty() {
-            let instead = "a search of Go has KataGo's parameters (docs/go.md)";
-            aside(&format!("oncilla: of chess, without effect in Go: {}; {instead}", flags.join(", ")));
-        }
+        let why = "without effect in Go, whose search has KataGo's parameters (docs/go.md)";
+        say(&typed.without_effect_in_go(), why);
     }
 }

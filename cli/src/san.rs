@@ -30,7 +30,14 @@ pub fn has_form(text: &str) -> bool {
 
 /// Marks after a move: check, mate, and annotations of the move or the position. A mark comes before the marks that it
 /// ends with.
-const MARKS: [&str; 12] = ["+-", "-+", "+=", "=+", "+", "#", "!", "?", "=", "±", "∓", "∞"];
+const MARKS: [&str; 18] =
+    ["+/-", "-/+", "+/=", "=/+", "+-", "-+", "+=", "=+", "+", "#", "!", "?", "=", "±", "∓", "⩲", "⩱", "∞"];
+
+/// Whether a text consists of marks that stand apart from their move, or of nothing: also the letters by which programs
+/// mark a novelty and a diagram.
+pub fn is_mark(text: &str) -> bool {
+    matches!(text, "N" | "D") || without_marks(text).is_empty()
+}
 
 /// Removes the marks after a move, which do not identify it.
 fn without_marks(mut text: &str) -> &str {

@@ -116,6 +116,11 @@ fn flags_without_effect_are_said_in_one_line() {
     let output = run(&["--backend=random", "--task-workers=0", "--max-prefetch=0", "--temperature=0"], "go nodes 1\n");
     assert_eq!(stderr(&output), "oncilla: accepted, without effect: --task-workers, --max-prefetch\n");
     assert!(stdout(&output).contains("bestmove"));
+    let analysis = ["--max-visits=7", "--human-model=x", "--win-loss-utility-factor=0.9", "--parallel=0"];
+    let output = run(&[&["eval", "--backend=random"], &analysis[..]].concat(), "");
+    assert_eq!(stderr(&output), "oncilla: of analysis, without effect here: --human-model, --max-visits\n");
+    let output = run(&[&["analysis", "--backend=random", "--max-time=1"], &analysis[..1]].concat(), "");
+    assert!(!stderr(&output).contains("without effect"), "{}", stderr(&output));
 }
 
 #[test]
@@ -163,6 +168,7 @@ fn a_byte_order_mark_is_no_part_of_the_input() {
     let history = marked("history", "{\"base\":180000,\"used\":4000,\"nodes\":60000}\n");
     let output = run(&["time", "--history", &history, "--base", "60000"], "");
     assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("ply 2"), "the move after the first: {}", stdout(&output));
 }
 
 #[test]

@@ -330,6 +330,7 @@ fn refusals() {
         (&["time", "--base=1", "--inc=-1"], "time: --inc: expected a number from 0 on, got -1"),
         (&["time", "--base=1", "--network-plies=inf"], "time: --network-plies: expected a number from 0 on, got inf"),
         (&["time", "--base=1", "--time-manager=smooth(reserve=2)"], "at offset 7: expected reserve in [0, 1), got 2"),
+        (&["time", "--base=1", "--nps=5", "--time-manager=legacy"], "time: --nps: expected the time manager smooth"),
         (&["time", "--base=1", "--nps=0"], "init-nps must be above 0 and at most 1e12, not 0"),
         (&["time", "--history=no such file"], "no such file: "),
         (&["time", &history], "line 2: expected one of base,"),

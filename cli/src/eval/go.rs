@@ -19,7 +19,7 @@ use crate::analysis::go::is_field;
 use crate::console::aside;
 use crate::engine::EvaluatorSettings;
 use crate::fields::{BadField, Fields, Object, integer};
-use crate::go::setup::{Transcript, rules};
+use crate::go::setup::{self, Transcript, rules};
 use crate::go::{Batch, Evaluation, Evaluator, Game, Imitation, Params, PolicyRules, Question};
 
 /// The network's own policy: not optimistic, and without a limit for the pass.
@@ -59,7 +59,11 @@ fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
         }
         let transcript = Transcript::read(fields)?;
         let turns = transcript.turns();
-        let setup = transcript.setup(rules(fields)?, true)?;
+        let rules = rules(fields)?;
+        if setup::supported(rules) != rules {
+            return Err(BadField::new("rules", format!("expected rules that networks know, got {rules}")));
+        }
+        let setup = transcript.setup(rules, true)?;
         let number = fields.read("symmetry", "Must be an integer from 0 to 7", |value| integer(value, 0..=7))?;
         let symmetry = number.and_then(|number| Symmetry::from_number(number as u8)).unwrap_or_default();
         Ok((setup.game(turns), symmetry, profile(fields, is_for_human_play)?))

@@ -155,9 +155,17 @@ impl Typed {
 
     /// Options that were set to a value other than the default, but have no effect.
     pub fn without_effect(&self) -> Vec<&'static Opt> {
-        let typed =
-            |opt: &&Opt| self.values.get(opt.key()).is_some_and(|value| Some(value) != opt.kind.default().as_ref());
-        table::all().filter(|opt| opt.kind.without_effect().is_some()).filter(typed).collect()
+        table::all().filter(|opt| opt.kind.without_effect().is_some()).filter(|opt| self.differs(opt)).collect()
+    }
+
+    /// Options of the analysis commands that were set to a value other than the default.
+    pub fn of_analysis(&self) -> Vec<&'static Opt> {
+        table::of_analysis().filter(|opt| self.differs(opt)).collect()
+    }
+
+    /// Whether the option was set to a value other than the default.
+    fn differs(&self, opt: &Opt) -> bool {
+        self.values.get(opt.key()).is_some_and(|value| Some(value) != opt.kind.default().as_ref())
     }
 
     /// The settings that follow from all values.

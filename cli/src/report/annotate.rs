@@ -94,7 +94,7 @@ fn variation(ply: usize, line: &[String]) -> String {
 fn value(position: &Position) -> String {
     let eval = match position.mate {
         // A position with mate on the board has no `%eval`: `#0` would not say who has won.
-        None if position.is_mate() => String::new(),
+        None if position.is_mate => String::new(),
         Some(moves) => format!("[%eval #{moves}] "),
         None => format!("[%eval {:.2}] ", f64::from(position.cp) / 100.0),
     };

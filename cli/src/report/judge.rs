@@ -4,7 +4,7 @@
 //! position before it, and that of the position after it. A loss of 0.05 or more is an inaccuracy, of 0.10 or more a
 //! mistake, of 0.15 or more a blunder. (These are Lichess's bounds, on a scale from 0 to 1.)
 
-use oncilla_chess::{Board, Color, History, Move, notation};
+use oncilla_chess::{Board, Color, History, Move, Terminal, notation};
 use serde::Deserialize;
 
 use super::pgn::Game;
@@ -74,6 +74,8 @@ pub struct Position {
     pub line: Vec<String>,
     /// Its first move.
     pub best: Option<Move>,
+    /// Whether the side to move is mated.
+    pub is_mate: bool,
 }
 
 impl Position {
@@ -105,12 +107,8 @@ impl Position {
             visits: root.visits,
             line,
             best: first.map(|best| played(history.board(), &best.text)).transpose()?,
+            is_mate: history.terminal(0, false) == Some(Terminal::Checkmate),
         })
-    }
-
-    /// Whether the side to move is mated.
-    pub fn is_mate(&self) -> bool {
-        self.best.is_none() && [self.wdl[0], self.wdl[2]].contains(&1.0)
     }
 
     /// The expected score of `side`.

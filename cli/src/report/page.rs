@@ -94,7 +94,7 @@ fn position(position: &Position) -> Value {
         "wdl": position.wdl.map(rounded),
         "cp": position.cp,
         "mate": position.mate,
-        "mated": position.is_mate(),
+        "mated": position.is_mate,
         "left": position.moves_left.map(|plies| (plies * 10.0).round() / 10.0),
         "visits": position.visits,
         "line": position.line,
@@ -155,11 +155,16 @@ mod tests {
     #[test]
     fn the_data_of_a_game_are_its_own() {
         let text = "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 0 40\"]\n\n40... Ke7 41. Ra7+ *";
-        let (read, judgement) = judged(text, &[(0.8, "e8d7"), (0.99, "a1a7"), (0.99, "")]);
-        let mut bytes = Vec::new();
-        game(&mut bytes, &read, &judgement).unwrap();
-        let page = String::from_utf8(bytes).unwrap();
-        let data: Value = serde_json::from_str(page.split(['>', '<']).nth(2).unwrap()).unwrap();
+        let data = |last| {
+            let (read, judgement) = judged(text, &[(0.8, "e8d7"), (0.99, "a1a7"), (last, "")]);
+            let mut bytes = Vec::new();
+            game(&mut bytes, &read, &judgement).unwrap();
+            let page = String::from_utf8(bytes).unwrap();
+            serde_json::from_str::<Value>(page.split(['>', '<']).nth(2).unwrap()).unwrap()
+        };
+        let lost = data(1.0);
+        assert_eq!(lost["positions"][2]["mated"], false, "a search of one visit knows no move of a lost ending");
+        let data = data(0.99);
         assert_eq!(
             (&data["ply"], &data["positions"][0]["mover"], &data["positions"][1]["mover"]),
             (&json!(79), &json!("b"), &json!("w"))

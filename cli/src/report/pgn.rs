@@ -487,14 +487,15 @@ impl Raw {
             self.result = Some(result.to_string());
             return;
         }
+        const DOTS: [char; 2] = ['.', '…'];
         let without_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        let text = match without_number.starts_with('.') || without_number.is_empty() {
-            true => without_number.trim_start_matches('.'),
+        let text = match without_number.starts_with(DOTS) || without_number.is_empty() {
+            true => without_number.trim_start_matches(DOTS),
             // Castling may be written 0-0.
             false => text,
         };
         let bare = text.trim_end_matches(['!', '?']);
-        if !bare.is_empty() && bare != "e.p." {
+        if !san::is_mark(bare) {
             self.push(Item::Move(bare.to_string()));
         }
         let sign = ["!", "?", "!!", "??", "!?", "?!"].iter().position(|sign| *sign == &text[bare.len()..]);
@@ -582,7 +583,8 @@ fn value(text: &str) -> Option<(String, &str)> {
         match c {
             // Some programs do not escape quotes within a value, or a backslash at its end.
             '"' if let Some(behind) = rest.trim_start().strip_prefix(']') => return Some((value, behind)),
-            '\\' if rest != "\"]" => value.push(chars.next()?),
+            // A backslash before another character is one that was not escaped, as in the name of a folder.
+            '\\' if rest.starts_with(['"', '\\']) && rest != "\"]" => value.push(chars.next()?),
             _ => value.push(c),
         }
     }
@@ -710,8 +712,18 @@ mod tests {
         let tags = [("FEN", fen), ("SetUp", "1"), ("Event", "\"a] [B \\")];
         assert_eq!(games[0].tags, tags.map(|(name, value)| (name.to_string(), value.to_string())));
         assert_eq!((moves(&games[0]), games[1].tag("White")), (vec!["e1h1".to_string()], Some("x")));
+        let folder = one("[Site \"C:\\games\\\\\\o/\"]\n*");
+        assert_eq!(folder.tag("Site"), Some("C:\\games\\\\o/"), "a backslash escapes a quote or a backslash only");
         let sloppy = one("[Event \"the \"Big\" one\"]\n[Site \"C:\\\"]\n*");
         assert_eq!((sloppy.tag("Event"), sloppy.tag("Site")), (Some("the \"Big\" one"), Some("C:\\")));
+    }
+
+    #[test]
+    fn signs_may_stand_apart_from_their_move() {
+        let game = one("1… e4 e5 N 2. Nf3 += Nc6 D 3. Bb5 ± ! a6 +/- *");
+        assert_eq!(moves(&game).join(" "), "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6");
+        assert_eq!(game.moves[4].nags, [1]);
+        assert!(read(b"1. e4 -- 2. d4 *")[0].is_err(), "a null move is no sign");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct Question {
 /// Answers a question.
 ///
 /// # Errors
-/// In one line: nothing was asked, the history can't be read, or a parameter is out of its range.
+/// In one line: nothing was asked, the history can't be read, or a parameter is out of its range or another manager's.
 pub fn print(console: &Console, settings: &Settings, question: &Question) -> Result<(), String> {
     let history = question.history.as_deref().map(history::read).transpose()?.unwrap_or_default();
     if question.asked.is_none() && question.history.is_none() {
@@ -56,7 +56,7 @@ fn check(asked: &Move) -> Result<(), String> {
 /// The budget of every move of a game, and of the move that is asked for after it.
 ///
 /// # Errors
-/// A parameter that is out of its range.
+/// A parameter that is out of its range, or `nps` for a manager that does not count nodes.
 pub fn explain(
     settings: &Settings,
     nps: Option<f64>,
@@ -64,8 +64,15 @@ pub fn explain(
     asked: Option<&Move>,
 ) -> Result<Vec<Explained>, String> {
     let mut params = settings.time;
-    if let (ManagerParams::Smooth(smooth), Some(nps)) = (&mut params, nps) {
-        smooth.init_nps = nps;
+    match (&mut params, nps) {
+        (ManagerParams::Smooth(smooth), Some(nps)) => smooth.init_nps = nps,
+        (other, Some(_)) => {
+            return Err(format!(
+                "time: --nps: expected the time manager smooth, which counts nodes, got {}",
+                other.name()
+            ));
+        }
+        (_, None) => {}
     }
     let mut manager = Manager::new(params).map_err(|error| error.to_string())?;
     let mut game =
