@@ -5,10 +5,11 @@
 //! depends on what is expected at the root; with that every value in the tree is computed anew, from the leaves to the
 //! root.
 
-use super::Game;
 use super::backup::lacks_visits;
 use super::notes::At;
-use super::search::{About, Plan, Search, advantage};
+use super::plan::advantage;
+use super::root::About;
+use super::{Game, Plan, Search};
 use hashbrown::HashSet;
 use oncilla_core::Move;
 use oncilla_core::repository::Key;

@@ -2,13 +2,12 @@
 //! which the tree has no place.
 
 use super::backup::{AllVisited, Visited};
-use super::bias::{Correction, Pattern};
-use super::evaluator::{Batch, Evaluator, Question};
-use super::human::HumanExploration;
-use super::notes::{At, Averages, Note, Notes, Owned, Passed};
-use super::uncertainty::Uncertainty;
-use super::utility::{Factors, Outlook, Utility};
-use super::{Evaluation, Game, ending};
+use super::bias::Pattern;
+use super::evaluator::{Batch, Evaluator};
+use super::notes::{At, Averages, Note, Notes, Owned};
+use super::root::{About, RootEvaluations};
+use super::utility::Outlook;
+use super::{Evaluation, Game, Plan};
 use crate::engine::{Memory, why_refused};
 use hashbrown::HashMap;
 use oncilla_core::Move;
@@ -16,87 +15,10 @@ use oncilla_core::evaluate::{Answer, Value, Verdict};
 use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
-use oncilla_go::planes::{self, HISTORY};
 use oncilla_go::{Color, Ending as GameEnding, Move as GoMove, Outcome, PointSet, Symmetry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Says which moves may be searched: it is called with the player, the number of plies below the root, and the move.
-pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
-
-/// The earlier moves that the network is shown with a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// The moves of the game, and of the search.
-    All,
-    /// Only the moves of the search (`ignorePreRootHistory`).
-    BelowRoot,
-    /// No moves (`ignoreAllHistory`).
-    Nothing,
-}
-
-/// How a position is searched.
-#[derive(Clone)]
-pub struct Plan {
-    /// The core's parameters, for values from −1 to 1.
-    pub params: Params,
-    /// The utility of results and scores.
-    pub factors: Factors,
-    /// How evaluations are corrected by what was found out below other positions with the same last move and
-    /// surroundings.
-    pub correction: Correction,
-    /// How the weight of an evaluation depends on its uncertainty; `None` for a weight of 1, which all evaluations have
-    /// if the network does not report its uncertainty.
-    pub uncertainty: Option<Uncertainty>,
-    /// How the network is asked below the root, except for the history, which is set for each position.
-    pub question: Question,
-    /// The side that has the advantage in `question`; `None` for the side to move at the root
-    /// (`playoutDoublingAdvantagePla`).
-    pub advantage_of: Option<Color>,
-    /// The part of the optimistic policy in the root's policy (`rootPolicyOptimism`).
-    pub root_optimism: f32,
-    /// The network for human play that evaluates the root beside the main one, if the question has a profile.
-    pub human: Option<Arc<Evaluator>>,
-    /// How the search explores the root's moves by that network's policy; `None` if it does not.
-    pub human_exploration: Option<HumanExploration>,
-    /// Which earlier moves the network is shown.
-    pub history: Seen,
-    /// Whether the game is taken to go on after a pass at the root that would end it (`conservativePass`).
-    pub conservative_pass: bool,
-    /// The number of symmetries through which the root is evaluated, from 1 to 8 (`rootNumSymmetriesToSample`).
-    pub root_symmetries: usize,
-    /// Divides the logits of the root's moves.
-    pub root_temperature: f32,
-    /// Divides the logits of the root's moves once more. The priors are not normalised after that, so they may sum to
-    /// more than 1 (`wideRootNoise`).
-    pub root_flattening: f32,
-    /// Whether only one of several root moves that are mirror images of each other is searched (`rootSymmetryPruning`).
-    pub prunes_symmetric: bool,
-    /// Points that a move of the root costs if everything is settled (`rootEndingBonusPoints`).
-    pub ending_bonus: f64,
-    /// Whether useless moves of the root are left out if the opponent has passed again and again and everything is
-    /// alive (`rootPruneUselessMoves`).
-    pub prunes_useless: bool,
-    /// Whether the ownership of points is noted.
-    pub keeps_ownership: bool,
-    /// The most bytes that the notes may take in addition to the tree. Once they take half of that, ownership is noted
-    /// for no more positions except the root's moves.
-    pub notes_bytes: usize,
-    /// The most positions that are evaluated together.
-    pub batch: usize,
-    /// The moves that may be searched; `None` for all.
-    pub allowed: Option<Allowed>,
-}
-
-impl Plan {
-    /// The plan with the advantage of the side to move in this position.
-    fn seen_from(mut self, root: &Game) -> Self {
-        let of_root = &mut self.question.planes.playout_doubling_advantage;
-        *of_root = advantage_of(root.side_to_move(), self.advantage_of.take(), *of_root);
-        self
-    }
-}
 
 /// Playouts that need no evaluation are backed up at once. After this many of them for each place in the batch, the
 /// batch is evaluated even if it is not full.
@@ -128,79 +50,6 @@ pub struct Search<'m> {
     spare: Vec<Box<Event>>,
     playouts: u64,
     said: Vec<String>,
-}
-
-/// The position that is searched, how it is searched, and what follows from that.
-pub(super) struct About {
-    pub(super) root: Arc<Game>,
-    pub(super) plan: Plan,
-    pub(super) raw: Arc<Evaluation>,
-    /// The evaluation of the root by the network for human play.
-    pub(super) human: Option<Arc<Evaluation>>,
-    /// The priors of that evaluation, flattened like all priors of the root; none without it.
-    pub(super) human_priors: Vec<f64>,
-    pub(super) utility: Utility,
-    /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
-    symmetries: Vec<Symmetry>,
-    /// See [`ending::costs`].
-    costs: Vec<f32>,
-    /// See [`ending::useless`].
-    useless: PointSet,
-}
-
-impl About {
-    /// `evaluations` has the networks' evaluations of the root.
-    fn new(root: Arc<Game>, plan: Plan, evaluations: RootEvaluations) -> Self {
-        let RootEvaluations { raw, expected, human, .. } = evaluations;
-        let white_score = root.side_to_move().sign::<f64>() * f64::from(expected);
-        let utility = Utility::new(plan.factors, root.size().area(), white_score);
-        let symmetries = symmetries(&root, &plan);
-        let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
-        let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
-        let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
-        Self { root, plan, raw, human, human_priors, utility, symmetries, costs, useless }
-    }
-
-    /// The utility for White of a move of the root in addition to that of the position after it, if that has this
-    /// outlook.
-    pub(super) fn bonus(&self, mv: GoMove, outlook: &Outlook) -> f64 {
-        let cost = f64::from(self.costs[mv.index()]);
-        match self.root.side_to_move() {
-            _ if cost == 0.0 => 0.0,
-            Color::White => self.utility.of_more(outlook, -cost),
-            Color::Black => self.utility.of_more(outlook, cost),
-        }
-    }
-
-    /// The plan's weighing of uncertainty, if there is one and the network reports its uncertainty.
-    fn uncertainty(&self) -> Option<&Uncertainty> {
-        self.plan.uncertainty.as_ref().filter(|_| self.raw.errors.is_some())
-    }
-
-    /// The note of a position with this evaluation and with `side` to move.
-    pub(super) fn note_of(&self, evaluation: &Evaluation, side: Color, keeps_ownership: bool) -> Note {
-        let note = Note::of(evaluation, side, |outlook| self.utility.of(outlook), keeps_ownership);
-        let uncertainty = self.plan.uncertainty.as_ref();
-        let weight = uncertainty.and_then(|unsure| unsure.weight(evaluation, &note.outlook, &self.utility));
-        note.weighing(weight.unwrap_or(1.0))
-    }
-
-    /// The tree's value, from the view of the side to move, for what a position passes on: its mean utility, and a `d`
-    /// with which the core computes the deviation of the utilities instead of that of outcomes
-    /// ([`Deviation`](oncilla_core::search::Deviation)).
-    pub(super) fn value_of(&self, passed: Passed, white_to_move: bool) -> Value {
-        let most = self.plan.factors.most();
-        let utility = f64::from(passed.utility) / most;
-        let own = if white_to_move { utility } else { -utility };
-        let d = (1.0 - f64::from(passed.square) / (most * most)) as f32;
-        Value { wl: own as f32, d, m: passed.weight * Value::WEIGHT_ONE }
-    }
-
-    /// The tree's value for the network's evaluation of a position.
-    pub(super) fn raw_value_of(&self, note: &Note) -> Value {
-        self.value_of(Passed::of_one(note.raw_utility.into(), note.own_weight), note.white_to_move)
-    }
 }
 
 /// A playout whose position waits for its evaluation.
@@ -507,7 +356,7 @@ impl<'m> Search<'m> {
         }
         let known = match event.plies() {
             0 => Some(Arc::clone(&self.about.raw)),
-            depth => self.evaluator.push(&mut self.batch, &game, &question(&self.about.plan, depth)),
+            depth => self.evaluator.push(&mut self.batch, &game, &self.about.plan.question_at(depth)),
         };
         match known {
             Some(evaluation) => {
@@ -529,42 +378,16 @@ impl<'m> Search<'m> {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
         let allowed = |mv: &GoMove| self.about.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
-        let stands_for_others = |mv: &GoMove| self.images(*mv).all(|image| !self.comes_before(image, *mv));
-        let of_root = |mv: &GoMove| !self.about.useless.contains(*mv) && stands_for_others(mv);
+        let of_root = |mv: &GoMove| !self.about.leaves_out(*mv);
         moves.clear();
         let all = size.points().chain([size.pass()]);
         moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && (depth > 0 || of_root(mv))));
     }
 
-    /// The mirror images of a move of the root, itself among them, of which only one is searched.
-    fn images(&self, mv: GoMove) -> impl Iterator<Item = GoMove> + '_ {
-        self.about.symmetries.iter().map(move |symmetry| symmetry.apply(self.about.root.size(), mv))
-    }
-
-    /// Whether `one` is searched rather than its mirror image `other`. KataGo searches the image furthest to the right
-    /// (of several, the highest) if Black is to move, and the one furthest to the left (of several, the lowest) if
-    /// White is.
-    fn comes_before(&self, one: GoMove, other: GoMove) -> bool {
-        let size = self.about.root.size();
-        let place = |mv| size.coordinates(mv).map(|(x, y)| (x, size.y() - 1 - y));
-        match self.about.root.side_to_move() {
-            Color::Black => place(one) > place(other),
-            Color::White => place(one) < place(other),
-        }
-    }
-
     /// One symmetry for each move of the root that is not searched because `mv` stands for it; the symmetry turns `mv`
     /// into that move.
     pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
-        let size = self.about.root.size();
-        let mut found: Vec<(GoMove, Symmetry)> = Vec::new();
-        for &symmetry in &self.about.symmetries {
-            let image = symmetry.apply(size, mv);
-            if image != mv && found.iter().all(|(known, _)| *known != image) {
-                found.push((image, symmetry));
-            }
-        }
-        found.into_iter().map(|(_, symmetry)| symmetry).collect()
+        self.about.stands_for(mv)
     }
 
     fn answer(
@@ -721,121 +544,4 @@ enum Ended {
     Gathered,
     Full,
     NoMoves,
-}
-
-/// How the network is asked about a position `depth` plies below the root.
-fn question(plan: &Plan, depth: usize) -> Question {
-    let history = match plan.history {
-        Seen::All => HISTORY,
-        Seen::BelowRoot => depth.min(HISTORY),
-        Seen::Nothing => 0,
-    };
-    let conservative_pass = plan.conservative_pass && depth == 0;
-    let playout_doubling_advantage = advantage(plan.question.planes.playout_doubling_advantage, depth);
-    let planes = planes::Options { history, conservative_pass, playout_doubling_advantage, ..plan.question.planes };
-    Question { planes, ..plan.question }
-}
-
-/// The advantage of `side` if `owner` has the advantage `of_owner`, or `side` itself without an owner.
-pub(super) fn advantage_of(side: Color, owner: Option<Color>, of_owner: f32) -> f32 {
-    let is_the_opponents = owner.is_some_and(|owner| owner != side);
-    advantage(of_owner, usize::from(is_the_opponents))
-}
-
-/// The advantage of the side to move `depth` plies below the root, if the side to move at the root has the advantage
-/// `of_root`; its opponent has the opposite.
-pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
-    // The additions turn −0 into 0, because the two would be different keys in the cache.
-    if depth.is_multiple_of(2) { 0.0 + of_root } else { 0.0 - of_root }
-}
-
-/// The symmetries that, as in KataGo, leave the root's stones and the set of moves that may be searched there
-/// unchanged, even if the network sees earlier moves that are not symmetric. If ko forbids a point, or mirror images
-/// are searched separately, this is only the identity.
-fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
-    let size = root.size();
-    let leaves_all = |symmetry: &Symmetry| {
-        symmetry.size(size) == size
-            && size.points().all(|point| {
-                let image = symmetry.apply(size, point);
-                let same_stone = root.board().stone(point) == root.board().stone(image);
-                let allowed = |mv| plan.allowed.as_ref().is_none_or(|allowed| allowed(root.side_to_move(), 0, mv));
-                same_stone && allowed(point) == allowed(image)
-            })
-    };
-    match plan.prunes_symmetric && root.ko_banned().is_empty() {
-        true => Symmetry::ALL.into_iter().filter(leaves_all).collect(),
-        false => vec![Symmetry::NONE],
-    }
-}
-
-/// The networks' evaluations of a root.
-struct RootEvaluations {
-    /// The main network's evaluation.
-    raw: Arc<Evaluation>,
-    /// The main network's expected score for the side to move.
-    expected: f32,
-    /// The evaluation by the network for human play beside the main one.
-    human: Option<Arc<Evaluation>>,
-    /// Lines for the user.
-    said: Vec<String>,
-}
-
-impl RootEvaluations {
-    /// Evaluates the root with a plan's networks; `evaluator` is that of the main one, and `batch` is its batch.
-    ///
-    /// # Errors
-    /// Like [`Evaluator::run`].
-    fn of(evaluator: &Evaluator, batch: &mut Batch, root: &Game, plan: &Plan) -> Result<Self, String> {
-        let (raw, expected, mut said) = raw_of(evaluator, batch, root, plan)?;
-        let human = match plan.human.as_ref().filter(|_| plan.question.profile.is_some()) {
-            Some(human) => {
-                // A batch keeps the service that runs its network, so the other network needs a batch of its own.
-                let (evaluation, _, more) = raw_of(human, &mut Batch::default(), root, plan)?;
-                said.extend(more);
-                Some(evaluation)
-            }
-            None => None,
-        };
-        Ok(Self { raw, expected, human, said })
-    }
-}
-
-/// A network's evaluation of the root's position, as the mean over the plan's number of symmetries, and the expected
-/// score, which is that of the first symmetry alone, as in KataGo.
-fn raw_of(
-    evaluator: &Evaluator,
-    batch: &mut Batch,
-    root: &Game,
-    plan: &Plan,
-) -> Result<(Arc<Evaluation>, f32, Vec<String>), String> {
-    let mut asked = question(plan, 0);
-    asked.policy.optimism = plan.root_optimism;
-    let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| symmetry.fits(root.size()));
-    let (mut all, mut said) = (Vec::new(), Vec::new());
-    for symmetry in symmetries.take(plan.root_symmetries.max(1)) {
-        let (evaluation, notes) = evaluator.ask_in(batch, root, &Question { symmetry, ..asked })?;
-        all.push(evaluation);
-        said.extend(notes);
-    }
-    match &all[..] {
-        [one] => Ok((Arc::clone(one), one.score_mean, said)),
-        several => {
-            let several: Vec<Evaluation> = several.iter().map(|one| (**one).clone()).collect();
-            let mean = Evaluation::mean(&several).ok_or("no answer came")?;
-            Ok((Arc::new(mean), several[0].score_mean, said))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::advantage;
-
-    #[test]
-    fn no_advantage_is_the_same_number_for_both_sides() {
-        let none = [0.0, -0.0].map(|of_root| [0, 1].map(|depth| advantage(of_root, depth).to_bits()));
-        assert_eq!(none, [[0, 0], [0, 0]]);
-        assert_eq!([0, 1, 2].map(|depth| advantage(1.5, depth)), [1.5, -1.5, 1.5]);
-    }
 }

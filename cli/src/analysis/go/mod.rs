@@ -7,7 +7,6 @@ mod batches;
 mod choice;
 #[cfg(test)]
 mod effects;
-mod plan;
 mod pool;
 pub mod query;
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use oncilla_go::Rules;
 use serde_json::Value;
+use std::sync::Arc;
 
 use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU};
 use crate::go::setup::{self, Setup, Transcript};
-use crate::go::{Imitation, Params, Restrictions};
+use crate::go::{Allowed, Imitation, Params, Plan, Restrictions};
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
@@ -65,6 +66,19 @@ pub struct Query {
     pub wanted: Wanted,
     /// When to report before the end of the search.
     pub reports: Reports,
+}
+
+impl Query {
+    /// How the query is searched, with batches of at most `batch` positions and `notes_bytes` bytes of notes.
+    pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
+        let plan = self.params.plan(batch, notes_bytes);
+        Plan { keeps_ownership: self.wanted.any_ownership(), ..plan.with(&self.restrictions, self.allowed()) }
+    }
+
+    fn allowed(self: &Arc<Self>) -> Option<Allowed> {
+        let query = Arc::clone(self);
+        Some(Arc::new(move |color, depth, mv| query.restrictions.allows(color, depth, mv)))
+    }
 }
 
 impl QueuedQuery for Query {
