@@ -4,6 +4,7 @@
 //! results. The rules of the game are in `oncilla_go`; the search is the core's, with KataGo's utility of results and
 //! scores ([`utility`]).
 
+mod answer;
 mod backup;
 mod beside;
 pub mod bias;
@@ -31,6 +32,7 @@ mod uncertainty;
 pub mod utility;
 pub mod vertex;
 
+pub(crate) use answer::{Choice, Reporter, Wanted, describe_model};
 pub use beside::{beside, shares_of_cache};
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};

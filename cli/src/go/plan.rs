@@ -182,7 +182,7 @@ impl Params {
     }
 
     /// Exploration by utilities that are scaled as in KataGo.
-    pub(crate) fn cpuct(&self) -> Cpuct {
+    pub(super) fn cpuct(&self) -> Cpuct {
         Cpuct {
             init: self.cpuct_exploration as f32,
             base: self.cpuct_exploration_base as f32,
@@ -191,7 +191,7 @@ impl Params {
     }
 
     /// How exploration follows the deviation of utilities that are scaled as in KataGo.
-    pub(crate) fn deviation(&self) -> Option<Deviation> {
+    pub(super) fn deviation(&self) -> Option<Deviation> {
         (self.cpuct_utility_stdev_scale > 0.0).then_some(Deviation {
             usual: self.cpuct_utility_stdev_prior.max(LEAST_DEVIATION) as f32,
             weight: self.cpuct_utility_stdev_prior_weight as f32,

@@ -18,12 +18,11 @@ use super::scoring::Judged;
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
-use crate::analysis::go::Reporter;
 use crate::console::aside;
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{
-    self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Search, beside,
-    shares_of_cache,
+    self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Reporter, Search,
+    beside, shares_of_cache,
 };
 use crate::options::table;
 use crate::options::{Meaning, Typed};

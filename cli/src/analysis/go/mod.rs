@@ -4,7 +4,6 @@
 
 mod answer;
 mod batches;
-mod choice;
 #[cfg(test)]
 mod effects;
 mod pool;
@@ -13,6 +12,5 @@ pub mod query;
 mod recorded;
 mod worker;
 
-pub use answer::{Choice, Reporter};
-pub use pool::{Pool, describe_model};
-pub use query::{Defaults, Query, Wanted, is_field};
+pub use pool::Pool;
+pub use query::{Defaults, Query, is_field};

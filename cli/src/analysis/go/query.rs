@@ -9,7 +9,7 @@ use crate::analysis::queue::QueuedQuery;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU};
 use crate::go::setup::{self, Setup, Transcript};
-use crate::go::{Allowed, Imitation, Params, Plan, Restrictions};
+use crate::go::{Allowed, Imitation, Params, Plan, Restrictions, Wanted};
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
@@ -92,45 +92,6 @@ impl QueuedQuery for Query {
 
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.id.len() + self.setup.bytes() + self.restrictions.bytes()
-    }
-}
-
-/// What an answer contains besides what all answers have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// `policy`.
-    pub policy: bool,
-    /// `ownership`.
-    pub ownership: bool,
-    /// `ownershipStdev`.
-    pub ownership_stdev: bool,
-    /// `ownership` of each move.
-    pub moves_ownership: bool,
-    /// `ownershipStdev` of each move.
-    pub moves_ownership_stdev: bool,
-    /// `pvVisits` and `pvEdgeVisits`.
-    pub pv_visits: bool,
-    /// `noResultValue`.
-    pub no_result_value: bool,
-}
-
-impl Wanted {
-    /// Whether the ownership of the points of any position is wanted.
-    pub fn any_ownership(&self) -> bool {
-        self.ownership || self.ownership_stdev || self.moves_ownership || self.moves_ownership_stdev
-    }
-
-    /// Reads the fields in KataGo's order.
-    fn read(fields: Fields<'_>) -> Result<Self, BadField> {
-        Ok(Self {
-            moves_ownership: fields.switch("includeMovesOwnership")?,
-            moves_ownership_stdev: fields.switch("includeMovesOwnershipStdev")?,
-            ownership: fields.switch("includeOwnership")?,
-            ownership_stdev: fields.switch("includeOwnershipStdev")?,
-            policy: fields.switch("includePolicy")?,
-            pv_visits: fields.switch("includePVVisits")?,
-            no_result_value: fields.switch("includeNoResultValue")?,
-        })
     }
 }
 
