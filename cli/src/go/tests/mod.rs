@@ -6,7 +6,7 @@ mod reuse;
 use super::notes::{At, Note};
 use super::{Evaluator, Game, Limits, Plan, Search, Step};
 use crate::analysis::go::Defaults;
-use crate::engine::failing::{Fault, serve_on_watched_device};
+use crate::engine::faulty::{Fault, serve_on_watched_device};
 use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
 use hashbrown::HashMap;
 use oncilla_chess::planes::HistoryFill;
