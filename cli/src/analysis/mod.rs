@@ -17,8 +17,6 @@ mod actions;
 mod answer;
 mod crew;
 mod due;
-#[cfg(test)]
-mod failing;
 mod fuzzing;
 pub mod go;
 mod hash;
@@ -31,6 +29,8 @@ mod queue;
 mod request;
 mod sessions;
 mod single;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod waiting;
 mod worker;

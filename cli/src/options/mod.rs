@@ -11,8 +11,6 @@ pub mod config;
 pub mod contempt;
 mod go;
 pub mod katago;
-#[cfg(test)]
-mod katagos_files;
 pub mod kind;
 pub mod meaning;
 pub mod overrides;
@@ -20,6 +18,8 @@ mod path;
 pub mod print;
 pub mod suboptions;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod time_manager;
 mod typed;
 

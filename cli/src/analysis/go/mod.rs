@@ -4,12 +4,10 @@
 
 mod answer;
 mod batches;
-#[cfg(test)]
-mod effects;
 mod pool;
 pub mod query;
 #[cfg(test)]
-mod recorded;
+mod tests;
 mod worker;
 
 pub use pool::Pool;
