@@ -10,7 +10,7 @@ use oncilla_go::{Color, Move, PointSet, Symmetry};
 use std::sync::Arc;
 
 /// The position that is searched, how it is searched, and what follows from that.
-pub(super) struct About {
+pub(super) struct RootContext {
     pub(super) root: Arc<Game>,
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
@@ -27,7 +27,7 @@ pub(super) struct About {
     useless: PointSet,
 }
 
-impl About {
+impl RootContext {
     /// `evaluations` has the networks' evaluations of the root.
     pub(super) fn new(root: Arc<Game>, plan: Plan, evaluations: RootEvaluations) -> Self {
         let RootEvaluations { raw, expected, human, .. } = evaluations;

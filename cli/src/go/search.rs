@@ -5,7 +5,7 @@ use super::backup::{AllVisited, Visited};
 use super::bias::Pattern;
 use super::evaluator::{Batch, Evaluator};
 use super::notes::{At, Averages, Note, Notes, Owned};
-use super::root::{About, RootEvaluations};
+use super::root::{RootContext, RootEvaluations};
 use super::utility::Outlook;
 use super::{Evaluation, Game, Plan};
 use crate::engine::{Memory, why_refused};
@@ -29,7 +29,7 @@ const KNOWN_PER_LEAF: usize = 4;
 pub enum Step {
     /// This many playouts were made.
     Progress(u64),
-    /// No playout was made, because no move may be searched or [the search has to end](Search::leave_at).
+    /// No playout was made, because no move may be searched or [the search has to end](Search::set_deadline).
     NothingToDo,
     /// There is no room for more, in the tree or in the notes.
     NoRoom,
@@ -39,13 +39,13 @@ pub enum Step {
 pub struct Search<'m> {
     pub(super) core: oncilla_core::search::Search<Tree<'m>>,
     evaluator: Arc<Evaluator>,
-    pub(super) about: About,
+    pub(super) context: RootContext,
     /// See [`Search::root_moves`].
     root_moves: Vec<GoMove>,
     pub(super) notes: Notes,
     batch: Batch,
-    /// The time from [`Search::leave_at`] until the batch is told it.
-    leave_at: Option<Instant>,
+    /// The time from [`Search::set_deadline`] until the batch is told it.
+    deadline: Option<Instant>,
     waiting: Vec<Leaf>,
     spare: Vec<Box<Event>>,
     playouts: u64,
@@ -71,11 +71,11 @@ impl<'m> Search<'m> {
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
-            about: About::new(root, plan, evaluations),
+            context: RootContext::new(root, plan, evaluations),
             root_moves: Vec::new(),
             notes: Notes::default(),
             batch,
-            leave_at: None,
+            deadline: None,
             waiting: Vec::new(),
             spare: Vec::new(),
             playouts: 0,
@@ -93,12 +93,12 @@ impl<'m> Search<'m> {
     pub fn turn_to(&mut self, root: Arc<Game>, plan: Plan) -> Result<(), String> {
         let plan = plan.seen_from(&root);
         let line = self.line_to(&root, &plan);
-        if root.size() != self.about.root.size() {
+        if root.size() != self.context.root.size() {
             self.batch = Batch::default();
         }
         let mut evaluations = RootEvaluations::of(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.append(&mut evaluations.said);
-        let before = std::mem::replace(&mut self.about, About::new(root, plan, evaluations));
+        let before = std::mem::replace(&mut self.context, RootContext::new(root, plan, evaluations));
         self.playouts = 0;
         self.prepare_root();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
@@ -110,10 +110,10 @@ impl<'m> Search<'m> {
 
     /// Makes what depends on nothing but the root's position and the plan.
     fn prepare_root(&mut self) {
-        let (root, mut moves) = (Arc::clone(&self.about.root), std::mem::take(&mut self.root_moves));
+        let (root, mut moves) = (Arc::clone(&self.context.root), std::mem::take(&mut self.root_moves));
         self.list_moves(&root, 0, &root.ko_banned(), &mut moves);
         self.root_moves = moves;
-        self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.about.plan.params });
+        self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.context.plan.params });
     }
 
     /// The moves of the root that may be searched, in the order of its edges.
@@ -124,7 +124,7 @@ impl<'m> Search<'m> {
     /// The sum of the flattened priors of the root's moves that may be searched, where the priors before flattening are
     /// normalised over all moves.
     fn root_policy_sum(&self) -> f32 {
-        let About { plan, raw, .. } = &self.about;
+        let RootContext { plan, raw, .. } = &self.context;
         let tempered = |p: f32| p.max(0.0).powf(1.0 / plan.root_temperature);
         let all: f32 = raw.policy.iter().copied().map(tempered).sum();
         let prior = |mv: &GoMove| tempered(raw.policy[mv.index()]) / all;
@@ -133,9 +133,9 @@ impl<'m> Search<'m> {
 
     /// Sets the time at which the search has to end, even if a device has not finished a batch; but the root gets a
     /// visit in any case. So a device that hangs costs a move no more than its time.
-    pub fn leave_at(&mut self, time: Option<Instant>) {
-        self.leave_at = time;
-        self.batch.leave_at(None);
+    pub fn set_deadline(&mut self, time: Option<Instant>) {
+        self.deadline = time;
+        self.batch.set_deadline(None);
     }
 
     /// The lines for a person that have come up since the last call.
@@ -145,30 +145,30 @@ impl<'m> Search<'m> {
 
     /// The network's evaluation of the root's position.
     pub fn raw(&self) -> &Evaluation {
-        &self.about.raw
+        &self.context.raw
     }
 
     /// What the network for human play beside the main one says of the root's position, if there is such a network and
     /// a profile.
     pub fn human(&self) -> Option<&Evaluation> {
-        self.about.human.as_deref()
+        self.context.human.as_deref()
     }
 
     /// The root's position.
     pub fn root(&self) -> &Game {
-        &self.about.root
+        &self.context.root
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.about.plan
+        &self.context.plan
     }
 
     /// The utility for White of a move of the root in addition to that of the position after it, if that has these
     /// averages.
     pub fn bonus(&self, mv: GoMove, averages: &Averages) -> f64 {
         let [score, stdev] = [averages.score, averages.score_stdev()].map(|points| points as f32);
-        self.about.bonus(mv, &Outlook { score, stdev, ..Outlook::default() })
+        self.context.bonus(mv, &Outlook { score, stdev, ..Outlook::default() })
     }
 
     /// The notes.
@@ -199,14 +199,14 @@ impl<'m> Search<'m> {
     /// Runs one batch of at most `most` playouts.
     ///
     /// # Errors
-    /// In one line: the backend fails before [the search has to end](Self::leave_at), or the memory is too small for
-    /// the root's moves. The playouts that were gathered are taken back.
+    /// In one line: the backend fails before [the search has to end](Self::set_deadline), or the memory is too small
+    /// for the root's moves. The playouts that were gathered are taken back.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
-        if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
+        if self.notes.bytes() >= self.context.plan.notes_bytes && self.core.nodes() > 0 {
             return Ok(Step::NoRoom);
         }
-        if self.visits() > 0 && self.leave_at.is_some() {
-            self.batch.leave_at(self.leave_at.take());
+        if self.visits() > 0 && self.deadline.is_some() {
+            self.batch.set_deadline(self.deadline.take());
         }
         let before = self.playouts;
         let ended = self.gather(most);
@@ -247,7 +247,7 @@ impl<'m> Search<'m> {
     /// order of the batch.
     fn gather(&mut self, most: u64) -> Ended {
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
-        let batch = self.about.plan.batch.clamp(1, most);
+        let batch = self.context.plan.batch.clamp(1, most);
         let (mut known, mut collided) = (0, Vec::new());
         let mut ended = Ended::Gathered;
         while self.waiting.len() < batch && self.waiting.len() + known < most && known < KNOWN_PER_LEAF * batch {
@@ -301,7 +301,7 @@ impl<'m> Search<'m> {
 
     /// Answers a leaf and returns its event if that needs no evaluation; otherwise puts the leaf into the batch.
     fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
-        let (mut played, mut moves) = (Arc::new(Game::clone(&self.about.root)), Vec::new());
+        let (mut played, mut moves) = (Arc::new(Game::clone(&self.context.root)), Vec::new());
         // There is no other reference to it yet, so nothing is copied.
         let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
@@ -323,7 +323,7 @@ impl<'m> Search<'m> {
         let game = played;
         // In these cases a second pass is evaluated as if the game went on: because dead stones may still be on the
         // board, or because a pass at the root should not end the game by mistake.
-        let is_open = is_friendly || self.about.plan.conservative_pass && event.plies() == 1;
+        let is_open = is_friendly || self.context.plan.conservative_pass && event.plies() == 1;
         // As long as the players have not agreed which stones are dead, the best estimate is the network's.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
         let goes_on = is_open && is_counted && game.ending() == Some(GameEnding::Passes);
@@ -344,7 +344,7 @@ impl<'m> Search<'m> {
         let key = game.graph_key();
         match self.core.settle_transposition(&mut *event, key, moves.len()) {
             Ok(true) => {
-                self.take_down(&event, key, &game, None);
+                self.record(&event, key, &game, None);
                 self.bring_back(&mut event);
                 return Some(event);
             }
@@ -355,8 +355,8 @@ impl<'m> Search<'m> {
             }
         }
         let known = match event.plies() {
-            0 => Some(Arc::clone(&self.about.raw)),
-            depth => self.evaluator.push(&mut self.batch, &game, &self.about.plan.question_at(depth)),
+            0 => Some(Arc::clone(&self.context.raw)),
+            depth => self.evaluator.push(&mut self.batch, &game, &self.context.plan.question_at(depth)),
         };
         match known {
             Some(evaluation) => {
@@ -377,8 +377,8 @@ impl<'m> Search<'m> {
     fn list_moves(&self, game: &Game, depth: usize, banned: &PointSet, moves: &mut Vec<GoMove>) {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
-        let allowed = |mv: &GoMove| self.about.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
-        let of_root = |mv: &GoMove| !self.about.leaves_out(*mv);
+        let allowed = |mv: &GoMove| self.context.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
+        let of_root = |mv: &GoMove| !self.context.leaves_out(*mv);
         moves.clear();
         let all = size.points().chain([size.pass()]);
         moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && (depth > 0 || of_root(mv))));
@@ -387,7 +387,7 @@ impl<'m> Search<'m> {
     /// One symmetry for each move of the root that is not searched because `mv` stands for it; the symmetry turns `mv`
     /// into that move.
     pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
-        self.about.stands_for(mv)
+        self.context.stands_for(mv)
     }
 
     fn answer(
@@ -398,7 +398,7 @@ impl<'m> Search<'m> {
         evaluation: &Evaluation,
     ) -> Result<(), Refused> {
         let key = game.graph_key();
-        self.take_down(event, key, game, Some(evaluation));
+        self.record(event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key);
         // If no move may be searched, the network's evaluation is final.
@@ -423,7 +423,7 @@ impl<'m> Search<'m> {
 
     /// The logits of the moves of a position `plies` plies below the root.
     pub(super) fn logits(&self, evaluation: &Evaluation, moves: &[GoMove], plies: usize) -> Vec<f32> {
-        let plan = &self.about.plan;
+        let plan = &self.context.plan;
         let temperature = if plies == 0 { plan.root_temperature * plan.root_flattening } else { 1.0 };
         let logit = |mv: &GoMove| evaluation.policy[mv.index()].max(f32::MIN_POSITIVE).ln() / temperature;
         moves.iter().map(logit).collect()
@@ -437,11 +437,11 @@ impl<'m> Search<'m> {
             Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
         };
         let rules = game.rules();
-        let outlook = Outlook::of_end(lead, rules.may_draw(), self.about.plan.question.planes.draw_wins);
-        let utility = self.about.utility;
-        let weight = self.about.uncertainty().map_or(1.0, |uncertainty| uncertainty.most);
+        let outlook = Outlook::of_end(lead, rules.may_draw(), self.context.plan.question.planes.draw_wins);
+        let utility = self.context.utility;
+        let weight = self.context.uncertainty().map_or(1.0, |uncertainty| uncertainty.most);
         let keeps = self.keeps_ownership(event.plies());
-        self.notes.take_down(event.moves(), key, || {
+        self.notes.record(event.moves(), key, || {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
             Note::of_end(
                 game.side_to_move(),
@@ -458,12 +458,12 @@ impl<'m> Search<'m> {
     }
 
     /// Notes the position at the end of an event's line. `known` is not needed if the position has a note already.
-    fn take_down(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
+    fn record(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
         let keeps = self.keeps_ownership(event.plies());
-        let correction = self.about.plan.correction;
+        let correction = self.context.plan.correction;
         let is_new = self.notes.find(key).is_none();
-        self.notes.take_down(event.moves(), key, || match known {
-            Some(evaluation) => self.about.note_of(evaluation, game.side_to_move(), keeps),
+        self.notes.record(event.moves(), key, || match known {
+            Some(evaluation) => self.context.note_of(evaluation, game.side_to_move(), keeps),
             None => Note { white_to_move: game.side_to_move() == Color::White, ..Note::default() }.weighing(1.0),
         });
         if is_new
@@ -478,12 +478,12 @@ impl<'m> Search<'m> {
     /// Whether the ownership of a position `plies` plies below the root is noted. That of the root's moves always is,
     /// because answers contain it.
     pub(super) fn keeps_ownership(&self, plies: usize) -> bool {
-        self.about.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.about.plan.notes_bytes / 2)
+        self.context.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.context.plan.notes_bytes / 2)
     }
 
     /// The tree's value for the network's evaluation of the position with this key.
     fn value_of(&self, key: u64) -> Value {
-        self.about.raw_value_of(self.notes.find(key).unwrap_or(&Note::default()))
+        self.context.raw_value_of(self.notes.find(key).unwrap_or(&Note::default()))
     }
 
     /// The averages over the visits of a node, weighted as the plan says. `known` has the averages of nodes that were
@@ -511,7 +511,7 @@ impl<'m> Search<'m> {
     /// The mean and the deviation of each point's ownership over all visits of a node, weighted like its averages, from
     /// White's view.
     pub fn ownership(&self, node: NodeView<'_, Tree<'m>>, at: At) -> (Vec<f64>, Vec<f64>) {
-        let mut owned = Owned::new(self.about.root.size().area());
+        let mut owned = Owned::new(self.context.root.size().area());
         // The nodes are visited ply by ply, so that a position to which several lines lead is visited once, and in a
         // fixed order, so that rounding is the same in every run.
         let mut ply = BTreeMap::from([(at, (node, 1.0))]);

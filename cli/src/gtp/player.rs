@@ -234,7 +234,7 @@ impl Player {
         plan.keeps_ownership |= slot.keeps_ownership();
         slot.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
             let mut stepped = Instant::now();
-            search.leave_at(task.until);
+            search.set_deadline(task.until);
             let ran = search.run(&limits, |search| {
                 search.said().iter().for_each(|line| aside(line));
                 let now = Instant::now();
@@ -243,7 +243,7 @@ impl Player {
                 stepped = now;
                 look(search) && task.until.is_none_or(|until| ahead < until)
             });
-            search.leave_at(None);
+            search.set_deadline(None);
             ran?;
             search.said().iter().for_each(|line| aside(line));
             Ok(then(search))

@@ -1,8 +1,8 @@
 //! Options: one [table](table::OPTIONS) defines the flags of the command line, the UCI options, the help and
 //! OPTIONS.md.
 //!
-//! [`args`], [`config`], [`overrides`] or `setoption` pass an option's text to [`Typed`], which checks it against its row
-//! of the table and keeps the value; [`Typed::meaning`] applies all rows' setters and returns the engine's settings.
+//! [`args`], [`config`], [`overrides`] or `setoption` pass an option's text to [`Typed`], which checks it against its
+//! row of the table and keeps the value; [`Typed::meaning`] applies all rows' setters and returns the engine's settings.
 //! Nothing is opened, loaded or started for this, but the existence of a file may be checked.
 
 pub mod args;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::query::{Defaults, Query};
 use super::worker::Worker;
 use crate::analysis::Analyst;
-use crate::analysis::actions::{About, Actions};
+use crate::analysis::actions::{Actions, Evaluators};
 use crate::analysis::crew::QueryCrew;
 use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
@@ -133,7 +133,7 @@ impl Networks {
     }
 }
 
-impl About for Networks {
+impl Evaluators for Networks {
     fn models(&self) -> Vec<Value> {
         self.all().map(|network| describe_model(network, BOARD)).collect()
     }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::go::Evaluator;
 
-/// A network's entry in the answers to `query_models` and GTP's `kata-get-models`, with what runs it on boards of a size.
+/// A network's entry in the answers to `query_models` and GTP's `kata-get-models`, with what runs it on boards of a
+/// size.
 pub fn describe_model(network: &Evaluator, size: Size) -> Value {
     let (model, facts) = (network.model(), network.facts(size));
     let is_half_precision = facts.as_ref().is_some_and(|facts| network.settings().is_half_precision(facts));
