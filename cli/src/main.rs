@@ -11,7 +11,7 @@ use oncilla::console::{Console, aside};
 use oncilla::engine;
 use oncilla::go::{LEAST_SIDE, Params, board_size};
 use oncilla::options::args::Args;
-use oncilla::options::{Meaning, Opt, Typed, Value, backend, print, table};
+use oncilla::options::{Meaning, Opt, Typed, Value, backend, katago, print, table};
 use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
 use oncilla_go::{MAX_SIDE, Size};
 
@@ -327,7 +327,7 @@ fn start() -> Result<ExitCode, String> {
     let args = std::env::args_os().skip(1).map(|arg| {
         arg.into_string().map_err(|arg| format!("expected arguments in UTF-8, got {}", arg.to_string_lossy()))
     });
-    let args = Args::read(&analysis::with_two_dashes(args.collect::<Result<Vec<_>, _>>()?)?)?;
+    let args = Args::read(&katago::with_two_dashes(args.collect::<Result<Vec<_>, _>>()?)?)?;
     let console = Arc::new(Console::stdout());
     let meaning = args.typed.meaning()?;
     if let Some(text) = about_the_program(&args.rest, &meaning)? {

@@ -12,7 +12,7 @@ use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
 use crate::fields::{Fields, Object};
 
 /// The networks and their caches, of chess or Go, with what actions need of them.
-pub trait About {
+pub trait Evaluators {
     /// Describes the networks: the entries of the answer to `query_models`, the main network first.
     fn models(&self) -> Vec<Value>;
 
@@ -26,7 +26,7 @@ pub trait About {
     fn cache_counts(&self) -> CacheCounts;
 }
 
-impl About for Evaluator {
+impl Evaluators for Evaluator {
     fn models(&self) -> Vec<Value> {
         let settings = self.settings();
         vec![json!({
@@ -61,7 +61,7 @@ pub struct Actions<'a, Q> {
     /// The output that answers are written to.
     pub output: &'a Output,
     /// The networks and their caches.
-    pub networks: &'a dyn About,
+    pub networks: &'a dyn Evaluators,
     /// The sessions, whose trees are kept between queries; `None` for a game that has none.
     pub sessions: Option<&'a Sessions>,
     /// The number of positions that are searched at the same time.

@@ -2,6 +2,8 @@
 
 use oncilla_chess::{History, MoveList, Piece, Square};
 
+use crate::fnv::digits;
+
 /// `thisHash` and `symHash`, 32 hexadecimal digits each. The first is a hash of pieces, side to move, castling rights
 /// and of an en-passant square on which a pawn can capture, and does not depend on the moves played before. The second
 /// is the same for positions that differ only by exchanged colours or, if neither side has castling rights, by left and
@@ -58,28 +60,12 @@ fn mirrored([pieces, side, castling, en_passant]: &Fields) -> Fields {
     [ranks.join("/"), side.clone(), castling.clone(), en_passant.chars().map(file).collect()]
 }
 
-/// The hash FNV-1a of 128 bits.
-pub fn digits(text: &str) -> String {
-    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for byte in text.bytes() {
-        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-    }
-    format!("{hash:032X}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn hashes(fen: &str) -> [String; 2] {
         of(&History::from_fen(fen).unwrap())
-    }
-
-    #[test]
-    fn fnv_1a() {
-        // The values of the published test vectors.
-        assert_eq!(digits(""), "6C62272E07BB014262B821756295C58D");
-        assert_eq!(digits("a"), "D228CB696F1A8CAF78912B704E4A8964");
     }
 
     #[test]

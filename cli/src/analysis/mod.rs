@@ -17,8 +17,7 @@ mod actions;
 mod answer;
 mod crew;
 mod due;
-#[cfg(test)]
-mod failing;
+mod fuzzing;
 pub mod go;
 mod hash;
 mod lines;
@@ -30,6 +29,8 @@ mod queue;
 mod request;
 mod sessions;
 mod single;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod waiting;
 mod worker;
@@ -37,19 +38,16 @@ mod worker;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use crew::{refusal, warning_line};
+pub use fuzzing::{understand, understand_go};
 pub use output::{Heard, Output};
 pub use pool::Pool;
-use query::Defaults;
 use request::Request;
-use turns::Read;
 
 use crate::console::{Console, aside};
 use crate::engine::bytes_of_mb;
 use crate::fields::Object;
 use crate::line;
-use crate::options::{Typed, katago};
-use crate::text::quoted;
+use crate::options::{Typed, overrides};
 
 /// The line on standard error that tells a client that requests are read from now on.
 const READY: &str = "Started, ready to begin handling requests";
@@ -65,76 +63,6 @@ pub struct Switches {
     pub quit_without_waiting: bool,
     /// Options that override all others, as lists `NAME=VALUE,…`. A later one overrides an earlier one.
     pub overrides: Vec<String>,
-}
-
-/// Translates arguments in KataGo's spelling: names with a single dash, `-model` for the network, and flags with an
-/// optional value (`=true` or `=false`).
-///
-/// # Errors
-/// Such a flag has another value than true and false.
-pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
-    if !args.iter().any(|arg| katago::COMMANDS.contains(&arg.as_str())) {
-        return Ok(args);
-    }
-    let respell = |arg: String| {
-        let (name, value) = match arg.split_once('=') {
-            Some((name, value)) => (name, format!("={value}")),
-            None => (arg.as_str(), String::new()),
-        };
-        let ours = match name {
-            "-config" => "--config",
-            "-model" | "--model" => "--weights",
-            "-human-model" => "--human-model",
-            "-override-config" => "--override-config",
-            "-analysis-threads" => "--parallel",
-            "-quit-without-waiting" | "--quit-without-waiting" => match value.as_str() {
-                "=false" => return Ok(None),
-                "" | "=true" => return Ok(Some("--quit-without-waiting".to_string())),
-                other => return Err(format!("{name}: expected true or false, got {}", quoted(&other[1..]))),
-            },
-            _ => return Ok(Some(arg)),
-        };
-        Ok(Some(format!("{ours}{value}")))
-    };
-    args.into_iter().filter_map(|arg| respell(arg).transpose()).collect()
-}
-
-/// Parses the line of input that `bytes` contains, without searching. Returns the lines that answer it at once, and the
-/// number of positions to search. For the fuzzer.
-pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
-    let typed = Typed::default();
-    let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
-    let settings = Arc::new(query::for_analysis(&meaning.settings));
-    let longest = bytes_of_mb(meaning.analysis.line_mb);
-    let defaults = Defaults::new(typed, &meaning, settings);
-    understand_with(bytes, longest, |id, request| defaults.read(id, request))
-}
-
-/// Like [`understand`], for a Go network.
-pub fn understand_go(bytes: &[u8]) -> (Vec<String>, usize) {
-    let defaults = go::Defaults::default();
-    understand_with(bytes, 1 << 20, |id, request| defaults.read(id, request))
-}
-
-fn understand_with<Q>(bytes: &[u8], longest: usize, read: impl Fn(&str, &Object) -> Read<Q>) -> (Vec<String>, usize) {
-    let mut rest = bytes;
-    let Ok(Some(line)) = lines::next(&mut rest, longest) else { return (Vec::new(), 0) };
-    match request::read(&line) {
-        Ok(None) => (Vec::new(), 0),
-        Ok(Some((_, Request::Action(_, request)))) => (vec![serde_json::Value::Object(request).to_string()], 0),
-        Ok(Some((id, Request::Query(request)))) => {
-            let Read { query, warnings } = read(&id, &request);
-            let mut lines: Vec<String> = warnings.iter().map(|warning| warning_line(&id, warning)).collect();
-            match query {
-                Ok(accepted) => (lines, accepted.turns.len()),
-                Err(bad) => {
-                    lines.push(refusal(&id, bad).line());
-                    (lines, 0)
-                }
-            }
-        }
-        Err(refusal) => (vec![refusal.line()], 0),
-    }
 }
 
 /// Answers queries about one game, chess or Go.
@@ -178,8 +106,9 @@ fn failed(id: &str, turn: usize, why: &str) -> String {
 pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switches: &Switches) -> Result<(), String> {
     let is_of_go =
         |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::engine::is_go(&meaning.settings.evaluator));
-    let typed =
-        overridden(&switches.overrides, typed, |typed, name| crate::go::Params::heeds(typed, name) && is_of_go(typed))?;
+    let has = |typed: &Typed, name: &str| crate::go::Params::heeds(typed, name) && is_of_go(typed);
+    let (typed, said) = overrides::apply(&switches.overrides, typed, has)?;
+    said.iter().for_each(|line| aside(&format!("oncilla: {line}")));
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), bytes_of_mb(meaning.analysis.queue_mb) / ANSWERS_SHARE)
@@ -215,49 +144,6 @@ fn serve(input: &mut impl BufRead, pool: &dyn Analyst, longest: usize, heard: im
         }
         handle_line(pool, &line);
     }
-}
-
-/// Applies overrides, each a list `NAME=VALUE,…`, to the options. Prints a warning with the names that have no meaning,
-/// except those for which `has` returns true; it is called with the resulting options.
-///
-/// # Errors
-/// In one line: an override has no value, or a wrong one.
-pub fn overridden(overrides: &[String], mut typed: Typed, has: impl Fn(&Typed, &str) -> bool) -> Result<Typed, String> {
-    let before = typed.of_katago().to_vec();
-    let unused = apply(&overrides.join(","), &mut typed)?;
-    let added = typed.of_katago().iter().filter(|given| !before.contains(given));
-    let reduced = added.filter_map(|(name, value)| katago::reduced(name, value));
-    reduced.for_each(|line| aside(&format!("oncilla: --override-config: {line}")));
-    let unused: Vec<String> = unused.into_iter().filter(|name| !has(&typed, name)).collect();
-    if !unused.is_empty() {
-        aside(&format!("oncilla: --override-config: not used: {}", unused.join(", ")));
-    }
-    Ok(typed)
-}
-
-/// Sets the options of a list `NAME=VALUE,…`. Returns the names that KataGo may have but that have no meaning here, as
-/// is done for configuration files.
-fn apply(overrides: &str, typed: &mut Typed) -> Result<Vec<String>, String> {
-    let mut unused = Vec::new();
-    for item in overrides.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-        let expected = || format!("--override-config: expected NAME=VALUE,…, got {}", crate::text::quoted(item));
-        let (name, value) = item.split_once('=').ok_or_else(expected)?;
-        let (name, value) = (name.trim(), value.trim());
-        // As in KataGo, an empty value means that the option is not set, even if a configuration file sets it.
-        if value.is_empty() && (katago::is_name(name) || katago::settings(name, value).is_empty()) {
-            typed.forget_katagos(name);
-            continue;
-        }
-        typed.keep_katagos(name, value);
-        let set = katago::settings(name, value);
-        if set.is_empty() {
-            unused.push(crate::text::shown(name));
-        }
-        for (opt, value) in set {
-            typed.set_for(opt, name, &value).map_err(|error| error.to_string())?;
-        }
-    }
-    Ok(unused)
 }
 
 /// Answers a line, or queues it.

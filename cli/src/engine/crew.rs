@@ -142,10 +142,10 @@ fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -
 #[cfg(test)]
 mod tests {
     use super::super::Search;
-    use super::super::evaluator::tests::{Fault, Plan, on_failing_device};
     use super::super::memory::Memory;
     use super::super::settings::BackendKind;
     use super::*;
+    use crate::engine::faulty::{Fault, Plan, on_failing_device};
     use crate::options::Typed;
     use oncilla_core::search::Params;
     use std::sync::Arc;

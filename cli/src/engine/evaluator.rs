@@ -4,6 +4,9 @@
 //! positions, runs the batch, and reads the answers. Threads meet in the cache, if there is one, and in the service,
 //! which makes batches for the devices out of what all of them push.
 
+#[cfg(test)]
+pub(crate) mod faulty;
+
 use super::backends::{self, Running};
 use super::batch::Needs;
 pub use super::batch::{Batch, Pushed};
@@ -319,4 +322,4 @@ impl Evaluator {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -53,7 +53,7 @@ pub use backends::{
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
 #[cfg(test)]
-pub(crate) use evaluator::tests as failing;
+pub(crate) use evaluator::faulty;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
 pub(crate) use fault::{guarded, why_refused};
 pub use inputs::Inputs;

@@ -404,11 +404,11 @@ fn among(mut ranks: RootRanks, named: &[ChessMove]) -> Option<RootRanks> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::evaluator::tests::{Fault, on_watched_device};
     use super::super::lineage::tests::after;
     use super::super::report::Info;
     use super::super::settings::{BackendKind, Workers};
     use super::*;
+    use crate::engine::faulty::{Fault, on_watched_device};
     use crate::options::Typed;
     use oncilla_opencl::watched::Patience;
     use std::sync::Mutex;

@@ -36,7 +36,7 @@ pub(super) struct Visited<'s, 'm> {
 impl<'m> Search<'m> {
     /// The moves of a node that were visited, with their weights.
     pub(super) fn visited<'s>(&'s self, node: &NodeView<'s, Tree<'m>>, at: At) -> AllVisited<'s, 'm> {
-        let (sign, most) = (self.sign(at), self.about.plan.factors.most());
+        let (sign, most) = (self.sign(at), self.context.plan.factors.most());
         let known = |edge: EdgeView<'s, Tree<'m>>| {
             let (next, note) = self.notes.next(at, edge.mv()?)?;
             let all = f64::from(edge.completed()) * f64::from(note.passed.weight);
@@ -45,7 +45,7 @@ impl<'m> Search<'m> {
         };
         let (branches, mut moves): (Vec<Branch>, Vec<_>) =
             node.visited().filter(|edge| edge.completed() > 0).filter_map(known).unzip();
-        let weighing = &self.about.plan.params.weighing;
+        let weighing = &self.context.plan.params.weighing;
         let weights: Vec<f64> = weighing.weights(|| branches.iter().copied()).map(f64::from).collect();
         let kept = weighing.kept(branches.iter().copied()).map(f64::from);
         let weight: f64 = kept.zip(&moves).map(|(kept, visited)| kept.min(visited.all)).sum();
@@ -85,8 +85,8 @@ impl<'m> Search<'m> {
         let Some((_, note)) = self.notes.next(at, mv) else { return };
         // The bonus depends on what the network expects there: if it depended on the mean of all visits, everything
         // would have to be summed up again after each visit.
-        let bonus = if at == 0 { self.about.bonus(GoMove(mv.0), &note.outlook) } else { 0.0 };
-        self.core.revalue_edge(node, mv, self.about.value_of(note.passed.moved_by(bonus), note.white_to_move));
+        let bonus = if at == 0 { self.context.bonus(GoMove(mv.0), &note.outlook) } else { 0.0 };
+        self.core.revalue_edge(node, mv, self.context.value_of(note.passed.moved_by(bonus), note.white_to_move));
     }
 
     /// Sums up the visits of a position in its note.
@@ -103,7 +103,7 @@ impl<'m> Search<'m> {
             square += visited.weight * f64::from(of_squares);
         }
         let below = if weight > 0.0 { utility / weight } else { 0.0 };
-        let own = self.notes.correct(at, before, below, &self.about.plan.correction);
+        let own = self.notes.correct(at, before, below, &self.context.plan.correction);
         let own_weight = f64::from(self.notes.get(at).own_weight);
         let all = weight + own_weight;
         let passed = Passed {

@@ -266,7 +266,7 @@ impl Evaluator {
 
 impl Batch {
     /// Sets the time from which on a device that takes unusually long is not waited for.
-    pub fn leave_at(&mut self, time: Option<Instant>) {
+    pub fn set_deadline(&mut self, time: Option<Instant>) {
         let unless = |time| Request::unless(Box::new(move || time <= Instant::now()));
         self.request = Arc::new(time.map_or_else(Request::default, unless));
     }

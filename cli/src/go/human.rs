@@ -77,11 +77,11 @@ impl Search<'_> {
         let arm = |edge: EdgeView<'_, Tree<'_>>| {
             let mv = edge.mv().map(|mv| GoMove(mv.0)).or_else(|| moves.get(edge.index()?).copied())?;
             let policy = f64::from(human.policy[mv.index()].max(0.0));
-            let prior = self.about.human_priors[mv.index()];
+            let prior = self.context.human_priors[mv.index()];
             let known = self.notes.next(at_root, Move(mv.0)).filter(|_| edge.completed() > 0);
             let each = known.map_or(1.0, |(_, note)| f64::from(note.passed.weight));
             let utility =
-                known.map(|(_, note)| sign * (f64::from(note.passed.utility) + self.about.bonus(mv, &note.outlook)));
+                known.map(|(_, note)| sign * (f64::from(note.passed.utility) + self.context.bonus(mv, &note.outlook)));
             let [weight, known] = [edge.n(), edge.completed()].map(|visits| f64::from(visits) * each);
             Some(Arm { mv, policy, prior, utility, weight, known })
         };

@@ -4,6 +4,7 @@
 //! results. The rules of the game are in `oncilla_go`; the search is the core's, with KataGo's utility of results and
 //! scores ([`utility`]).
 
+mod answer;
 mod backup;
 mod beside;
 pub mod bias;
@@ -17,8 +18,10 @@ mod imitation;
 mod input;
 pub mod notes;
 pub mod params;
+mod plan;
 pub mod restrictions;
 mod reuse;
+mod root;
 mod run;
 mod samples;
 mod search;
@@ -29,16 +32,18 @@ mod uncertainty;
 pub mod utility;
 pub mod vertex;
 
+pub(crate) use answer::{Choice, Reporter, Wanted, describe_model};
 pub use beside::{beside, shares_of_cache};
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use human::HumanExploration;
 pub use imitation::Imitation;
 pub use params::Params;
+pub use plan::{Allowed, Plan, Seen};
 pub use restrictions::Restrictions;
 pub use run::{Limits, memory};
 pub use samples::{inputs, samples};
-pub use search::{Allowed, Plan, Search, Seen, Step};
+pub use search::{Search, Step};
 pub use setup::Setup;
 pub use uncertainty::Uncertainty;
 

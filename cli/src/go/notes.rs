@@ -281,7 +281,7 @@ impl Notes {
 
     /// Adds the note of the position with this key to which a line of moves leads. The positions before it must have
     /// their notes already.
-    pub fn take_down(&mut self, line: impl ExactSizeIterator<Item = Move>, key: u64, note: impl FnOnce() -> Note) {
+    pub fn record(&mut self, line: impl ExactSizeIterator<Item = Move>, key: u64, note: impl FnOnce() -> Note) {
         let (all, owned_bytes) = (&mut self.all, &mut self.owned_bytes);
         let at = *self.by_key.entry(key).or_insert_with(|| {
             let note = note();
@@ -446,12 +446,12 @@ mod tests {
     fn all_that_is_noted_counts() {
         let mut notes = Notes::default();
         let note = || Note { ownership: vec![0; 25].into(), ..Note::default() };
-        notes.take_down([].into_iter(), 0, note);
+        notes.record([].into_iter(), 0, note);
         notes.ban(0, PointSet::EMPTY);
         for number in 1..5000_u16 {
             // Three moves lead to each position.
             let key = u64::from(number / 3 + 1);
-            notes.take_down([Move(number)].into_iter(), key, note);
+            notes.record([Move(number)].into_iter(), key, note);
             let mut banned = PointSet::EMPTY;
             banned.insert(GoMove(number % 25));
             notes.ban(key, banned);

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use oncilla_go::Color;
 use oncilla_go::profile::Profile;
 
-use super::{search, vertex};
+use super::vertex;
 use crate::options::{Meaning, Perspective, Typed};
 
 /// A row of the table, for a person.
@@ -299,13 +299,6 @@ const LACKING: [(&str, &str); 30] = [
 ];
 
 impl Params {
-    /// The advantage of `side`, in doublings of its search over its opponent's (`playoutDoublingAdvantage`), which
-    /// belongs to the side to move if none is named.
-    pub fn advantage_of(&self, side: Color) -> f32 {
-        let (owner, advantage) = (self.playout_doubling_advantage_pla, self.playout_doubling_advantage);
-        search::advantage_of(side, owner, advantage as f32)
-    }
-
     /// These parameters, changed by what was given under KataGo's names and then by the program's own options.
     ///
     /// # Errors

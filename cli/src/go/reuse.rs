@@ -5,10 +5,11 @@
 //! depends on what is expected at the root; with that every value in the tree is computed anew, from the leaves to the
 //! root.
 
-use super::Game;
 use super::backup::lacks_visits;
 use super::notes::At;
-use super::search::{About, Plan, Search, advantage};
+use super::plan::advantage;
+use super::root::RootContext;
+use super::{Game, Plan, Search};
 use hashbrown::HashSet;
 use oncilla_core::Move;
 use oncilla_core::repository::Key;
@@ -18,9 +19,9 @@ use oncilla_core::tree::Tree;
 impl<'m> Search<'m> {
     /// The moves from the root to the position of `game`, if the tree can be used to search it by `plan`; else `None`.
     pub(super) fn line_to(&self, game: &Game, plan: &Plan) -> Option<Vec<Move>> {
-        let root = &self.about.root;
+        let root = &self.context.root;
         let moves = game.moves_since(root)?;
-        if self.visits() == 0 || !knows_what_is_asked(&self.about.plan, plan, moves.len()) {
+        if self.visits() == 0 || !knows_what_is_asked(&self.context.plan, plan, moves.len()) {
             return None;
         }
         let mut side = root.side_to_move();
@@ -32,26 +33,26 @@ impl<'m> Search<'m> {
         in_turn.collect()
     }
 
-    /// Keeps what is below a line of moves from the earlier root; the new root is evaluated as `self.about` says. False
-    /// if nothing is there: then all that is left has to be forgotten.
-    pub(super) fn keep(&mut self, line: &[Move], before: &About) -> bool {
-        if self.core.advance(line) == 0 || !self.notes.advance(line, self.about.plan.correction.free) {
+    /// Keeps what is below a line of moves from the earlier root; the new root is evaluated as `self.context` says.
+    /// False if nothing is there: then all that is left has to be forgotten.
+    pub(super) fn keep(&mut self, line: &[Move], before: &RootContext) -> bool {
+        if self.core.advance(line) == 0 || !self.notes.advance(line, self.context.plan.correction.free) {
             return false;
         }
-        let (utility, about) = (self.about.utility, &self.about);
-        let weighing = |about: &About| (about.plan.params.weighing, about.plan.correction);
+        let (utility, context) = (self.context.utility, &self.context);
+        let weighing = |context: &RootContext| (context.plan.params.weighing, context.plan.correction);
         // If the search goes on with the same position (for instance when a search in the opponent's time was asked
         // something else), every value stays as it is.
-        let is_valued = line.is_empty() && utility == before.utility && weighing(about) == weighing(before);
+        let is_valued = line.is_empty() && utility == before.utility && weighing(context) == weighing(before);
         if !is_valued {
             self.notes.revalue(|outlook| utility.of(outlook));
         }
-        let (key, side) = (about.root.graph_key(), about.root.side_to_move());
-        let note = about.note_of(&about.raw, side, self.keeps_ownership(0));
-        let value = self.about.raw_value_of(&note);
-        self.notes.renew_root(key, note, about.root.ko_banned(), about.plan.correction.free);
+        let (key, side) = (context.root.graph_key(), context.root.side_to_move());
+        let note = context.note_of(&context.raw, side, self.keeps_ownership(0));
+        let value = self.context.raw_value_of(&note);
+        self.notes.renew_root(key, note, context.root.ko_banned(), context.plan.correction.free);
         let moves = self.root_moves();
-        let mut logits = self.logits(&self.about.raw, moves, 0);
+        let mut logits = self.logits(&self.context.raw, moves, 0);
         let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();
         let is_renewed = self.core.renew_root(value, &moves, &mut logits).is_ok();
         match (is_renewed, self.core.root().map(|root| root.key())) {
@@ -73,7 +74,7 @@ impl<'m> Search<'m> {
             if is_whole {
                 self.sum_up(node, at);
             }
-            self.core.revalue(node, self.about.raw_value_of(self.notes.get(at)));
+            self.core.revalue(node, self.context.raw_value_of(self.notes.get(at)));
         }
     }
 

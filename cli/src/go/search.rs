@@ -2,13 +2,12 @@
 //! which the tree has no place.
 
 use super::backup::{AllVisited, Visited};
-use super::bias::{Correction, Pattern};
-use super::evaluator::{Batch, Evaluator, Question};
-use super::human::HumanExploration;
-use super::notes::{At, Averages, Note, Notes, Owned, Passed};
-use super::uncertainty::Uncertainty;
-use super::utility::{Factors, Outlook, Utility};
-use super::{Evaluation, Game, ending};
+use super::bias::Pattern;
+use super::evaluator::{Batch, Evaluator};
+use super::notes::{At, Averages, Note, Notes, Owned};
+use super::root::{RootContext, RootEvaluations};
+use super::utility::Outlook;
+use super::{Evaluation, Game, Plan};
 use crate::engine::{Memory, why_refused};
 use hashbrown::HashMap;
 use oncilla_core::Move;
@@ -16,87 +15,10 @@ use oncilla_core::evaluate::{Answer, Value, Verdict};
 use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
-use oncilla_go::planes::{self, HISTORY};
 use oncilla_go::{Color, Ending as GameEnding, Move as GoMove, Outcome, PointSet, Symmetry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Says which moves may be searched: it is called with the player, the number of plies below the root, and the move.
-pub type Allowed = Arc<dyn Fn(Color, usize, GoMove) -> bool + Send + Sync>;
-
-/// The earlier moves that the network is shown with a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// The moves of the game, and of the search.
-    All,
-    /// Only the moves of the search (`ignorePreRootHistory`).
-    BelowRoot,
-    /// No moves (`ignoreAllHistory`).
-    Nothing,
-}
-
-/// How a position is searched.
-#[derive(Clone)]
-pub struct Plan {
-    /// The core's parameters, for values from −1 to 1.
-    pub params: Params,
-    /// The utility of results and scores.
-    pub factors: Factors,
-    /// How evaluations are corrected by what was found out below other positions with the same last move and
-    /// surroundings.
-    pub correction: Correction,
-    /// How the weight of an evaluation depends on its uncertainty; `None` for a weight of 1, which all evaluations have
-    /// if the network does not report its uncertainty.
-    pub uncertainty: Option<Uncertainty>,
-    /// How the network is asked below the root, except for the history, which is set for each position.
-    pub question: Question,
-    /// The side that has the advantage in `question`; `None` for the side to move at the root
-    /// (`playoutDoublingAdvantagePla`).
-    pub advantage_of: Option<Color>,
-    /// The part of the optimistic policy in the root's policy (`rootPolicyOptimism`).
-    pub root_optimism: f32,
-    /// The network for human play that evaluates the root beside the main one, if the question has a profile.
-    pub human: Option<Arc<Evaluator>>,
-    /// How the search explores the root's moves by that network's policy; `None` if it does not.
-    pub human_exploration: Option<HumanExploration>,
-    /// Which earlier moves the network is shown.
-    pub history: Seen,
-    /// Whether the game is taken to go on after a pass at the root that would end it (`conservativePass`).
-    pub conservative_pass: bool,
-    /// The number of symmetries through which the root is evaluated, from 1 to 8 (`rootNumSymmetriesToSample`).
-    pub root_symmetries: usize,
-    /// Divides the logits of the root's moves.
-    pub root_temperature: f32,
-    /// Divides the logits of the root's moves once more. The priors are not normalised after that, so they may sum to
-    /// more than 1 (`wideRootNoise`).
-    pub root_flattening: f32,
-    /// Whether only one of several root moves that are mirror images of each other is searched (`rootSymmetryPruning`).
-    pub prunes_symmetric: bool,
-    /// Points that a move of the root costs if everything is settled (`rootEndingBonusPoints`).
-    pub ending_bonus: f64,
-    /// Whether useless moves of the root are left out if the opponent has passed again and again and everything is
-    /// alive (`rootPruneUselessMoves`).
-    pub prunes_useless: bool,
-    /// Whether the ownership of points is noted.
-    pub keeps_ownership: bool,
-    /// The most bytes that the notes may take in addition to the tree. Once they take half of that, ownership is noted
-    /// for no more positions except the root's moves.
-    pub notes_bytes: usize,
-    /// The most positions that are evaluated together.
-    pub batch: usize,
-    /// The moves that may be searched; `None` for all.
-    pub allowed: Option<Allowed>,
-}
-
-impl Plan {
-    /// The plan with the advantage of the side to move in this position.
-    fn seen_from(mut self, root: &Game) -> Self {
-        let of_root = &mut self.question.planes.playout_doubling_advantage;
-        *of_root = advantage_of(root.side_to_move(), self.advantage_of.take(), *of_root);
-        self
-    }
-}
 
 /// Playouts that need no evaluation are backed up at once. After this many of them for each place in the batch, the
 /// batch is evaluated even if it is not full.
@@ -107,7 +29,7 @@ const KNOWN_PER_LEAF: usize = 4;
 pub enum Step {
     /// This many playouts were made.
     Progress(u64),
-    /// No playout was made, because no move may be searched or [the search has to end](Search::leave_at).
+    /// No playout was made, because no move may be searched or [the search has to end](Search::set_deadline).
     NothingToDo,
     /// There is no room for more, in the tree or in the notes.
     NoRoom,
@@ -117,90 +39,17 @@ pub enum Step {
 pub struct Search<'m> {
     pub(super) core: oncilla_core::search::Search<Tree<'m>>,
     evaluator: Arc<Evaluator>,
-    pub(super) about: About,
+    pub(super) context: RootContext,
     /// See [`Search::root_moves`].
     root_moves: Vec<GoMove>,
     pub(super) notes: Notes,
     batch: Batch,
-    /// The time from [`Search::leave_at`] until the batch is told it.
-    leave_at: Option<Instant>,
+    /// The time from [`Search::set_deadline`] until the batch is told it.
+    deadline: Option<Instant>,
     waiting: Vec<Leaf>,
     spare: Vec<Box<Event>>,
     playouts: u64,
     said: Vec<String>,
-}
-
-/// The position that is searched, how it is searched, and what follows from that.
-pub(super) struct About {
-    pub(super) root: Arc<Game>,
-    pub(super) plan: Plan,
-    pub(super) raw: Arc<Evaluation>,
-    /// The evaluation of the root by the network for human play.
-    pub(super) human: Option<Arc<Evaluation>>,
-    /// The priors of that evaluation, flattened like all priors of the root; none without it.
-    pub(super) human_priors: Vec<f64>,
-    pub(super) utility: Utility,
-    /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
-    symmetries: Vec<Symmetry>,
-    /// See [`ending::costs`].
-    costs: Vec<f32>,
-    /// See [`ending::useless`].
-    useless: PointSet,
-}
-
-impl About {
-    /// `evaluations` has the networks' evaluations of the root.
-    fn new(root: Arc<Game>, plan: Plan, evaluations: RootEvaluations) -> Self {
-        let RootEvaluations { raw, expected, human, .. } = evaluations;
-        let white_score = root.side_to_move().sign::<f64>() * f64::from(expected);
-        let utility = Utility::new(plan.factors, root.size().area(), white_score);
-        let symmetries = symmetries(&root, &plan);
-        let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
-        let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
-        let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
-        Self { root, plan, raw, human, human_priors, utility, symmetries, costs, useless }
-    }
-
-    /// The utility for White of a move of the root in addition to that of the position after it, if that has this
-    /// outlook.
-    pub(super) fn bonus(&self, mv: GoMove, outlook: &Outlook) -> f64 {
-        let cost = f64::from(self.costs[mv.index()]);
-        match self.root.side_to_move() {
-            _ if cost == 0.0 => 0.0,
-            Color::White => self.utility.of_more(outlook, -cost),
-            Color::Black => self.utility.of_more(outlook, cost),
-        }
-    }
-
-    /// The plan's weighing of uncertainty, if there is one and the network reports its uncertainty.
-    fn uncertainty(&self) -> Option<&Uncertainty> {
-        self.plan.uncertainty.as_ref().filter(|_| self.raw.errors.is_some())
-    }
-
-    /// The note of a position with this evaluation and with `side` to move.
-    pub(super) fn note_of(&self, evaluation: &Evaluation, side: Color, keeps_ownership: bool) -> Note {
-        let note = Note::of(evaluation, side, |outlook| self.utility.of(outlook), keeps_ownership);
-        let uncertainty = self.plan.uncertainty.as_ref();
-        let weight = uncertainty.and_then(|unsure| unsure.weight(evaluation, &note.outlook, &self.utility));
-        note.weighing(weight.unwrap_or(1.0))
-    }
-
-    /// The tree's value, from the view of the side to move, for what a position passes on: its mean utility, and a `d`
-    /// with which the core computes the deviation of the utilities instead of that of outcomes
-    /// ([`Deviation`](oncilla_core::search::Deviation)).
-    pub(super) fn value_of(&self, passed: Passed, white_to_move: bool) -> Value {
-        let most = self.plan.factors.most();
-        let utility = f64::from(passed.utility) / most;
-        let own = if white_to_move { utility } else { -utility };
-        let d = (1.0 - f64::from(passed.square) / (most * most)) as f32;
-        Value { wl: own as f32, d, m: passed.weight * Value::WEIGHT_ONE }
-    }
-
-    /// The tree's value for the network's evaluation of a position.
-    pub(super) fn raw_value_of(&self, note: &Note) -> Value {
-        self.value_of(Passed::of_one(note.raw_utility.into(), note.own_weight), note.white_to_move)
-    }
 }
 
 /// A playout whose position waits for its evaluation.
@@ -222,11 +71,11 @@ impl<'m> Search<'m> {
         let mut search = Self {
             core: oncilla_core::search::Search::new(memory.lend(), plan.params),
             evaluator,
-            about: About::new(root, plan, evaluations),
+            context: RootContext::new(root, plan, evaluations),
             root_moves: Vec::new(),
             notes: Notes::default(),
             batch,
-            leave_at: None,
+            deadline: None,
             waiting: Vec::new(),
             spare: Vec::new(),
             playouts: 0,
@@ -244,12 +93,12 @@ impl<'m> Search<'m> {
     pub fn turn_to(&mut self, root: Arc<Game>, plan: Plan) -> Result<(), String> {
         let plan = plan.seen_from(&root);
         let line = self.line_to(&root, &plan);
-        if root.size() != self.about.root.size() {
+        if root.size() != self.context.root.size() {
             self.batch = Batch::default();
         }
         let mut evaluations = RootEvaluations::of(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.append(&mut evaluations.said);
-        let before = std::mem::replace(&mut self.about, About::new(root, plan, evaluations));
+        let before = std::mem::replace(&mut self.context, RootContext::new(root, plan, evaluations));
         self.playouts = 0;
         self.prepare_root();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
@@ -261,10 +110,10 @@ impl<'m> Search<'m> {
 
     /// Makes what depends on nothing but the root's position and the plan.
     fn prepare_root(&mut self) {
-        let (root, mut moves) = (Arc::clone(&self.about.root), std::mem::take(&mut self.root_moves));
+        let (root, mut moves) = (Arc::clone(&self.context.root), std::mem::take(&mut self.root_moves));
         self.list_moves(&root, 0, &root.ko_banned(), &mut moves);
         self.root_moves = moves;
-        self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.about.plan.params });
+        self.core.set_params(Params { root_policy_sum: self.root_policy_sum(), ..self.context.plan.params });
     }
 
     /// The moves of the root that may be searched, in the order of its edges.
@@ -275,7 +124,7 @@ impl<'m> Search<'m> {
     /// The sum of the flattened priors of the root's moves that may be searched, where the priors before flattening are
     /// normalised over all moves.
     fn root_policy_sum(&self) -> f32 {
-        let About { plan, raw, .. } = &self.about;
+        let RootContext { plan, raw, .. } = &self.context;
         let tempered = |p: f32| p.max(0.0).powf(1.0 / plan.root_temperature);
         let all: f32 = raw.policy.iter().copied().map(tempered).sum();
         let prior = |mv: &GoMove| tempered(raw.policy[mv.index()]) / all;
@@ -284,9 +133,9 @@ impl<'m> Search<'m> {
 
     /// Sets the time at which the search has to end, even if a device has not finished a batch; but the root gets a
     /// visit in any case. So a device that hangs costs a move no more than its time.
-    pub fn leave_at(&mut self, time: Option<Instant>) {
-        self.leave_at = time;
-        self.batch.leave_at(None);
+    pub fn set_deadline(&mut self, time: Option<Instant>) {
+        self.deadline = time;
+        self.batch.set_deadline(None);
     }
 
     /// The lines for a person that have come up since the last call.
@@ -296,30 +145,30 @@ impl<'m> Search<'m> {
 
     /// The network's evaluation of the root's position.
     pub fn raw(&self) -> &Evaluation {
-        &self.about.raw
+        &self.context.raw
     }
 
     /// What the network for human play beside the main one says of the root's position, if there is such a network and
     /// a profile.
     pub fn human(&self) -> Option<&Evaluation> {
-        self.about.human.as_deref()
+        self.context.human.as_deref()
     }
 
     /// The root's position.
     pub fn root(&self) -> &Game {
-        &self.about.root
+        &self.context.root
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.about.plan
+        &self.context.plan
     }
 
     /// The utility for White of a move of the root in addition to that of the position after it, if that has these
     /// averages.
     pub fn bonus(&self, mv: GoMove, averages: &Averages) -> f64 {
         let [score, stdev] = [averages.score, averages.score_stdev()].map(|points| points as f32);
-        self.about.bonus(mv, &Outlook { score, stdev, ..Outlook::default() })
+        self.context.bonus(mv, &Outlook { score, stdev, ..Outlook::default() })
     }
 
     /// The notes.
@@ -350,14 +199,14 @@ impl<'m> Search<'m> {
     /// Runs one batch of at most `most` playouts.
     ///
     /// # Errors
-    /// In one line: the backend fails before [the search has to end](Self::leave_at), or the memory is too small for
-    /// the root's moves. The playouts that were gathered are taken back.
+    /// In one line: the backend fails before [the search has to end](Self::set_deadline), or the memory is too small
+    /// for the root's moves. The playouts that were gathered are taken back.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
-        if self.notes.bytes() >= self.about.plan.notes_bytes && self.core.nodes() > 0 {
+        if self.notes.bytes() >= self.context.plan.notes_bytes && self.core.nodes() > 0 {
             return Ok(Step::NoRoom);
         }
-        if self.visits() > 0 && self.leave_at.is_some() {
-            self.batch.leave_at(self.leave_at.take());
+        if self.visits() > 0 && self.deadline.is_some() {
+            self.batch.set_deadline(self.deadline.take());
         }
         let before = self.playouts;
         let ended = self.gather(most);
@@ -398,7 +247,7 @@ impl<'m> Search<'m> {
     /// order of the batch.
     fn gather(&mut self, most: u64) -> Ended {
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
-        let batch = self.about.plan.batch.clamp(1, most);
+        let batch = self.context.plan.batch.clamp(1, most);
         let (mut known, mut collided) = (0, Vec::new());
         let mut ended = Ended::Gathered;
         while self.waiting.len() < batch && self.waiting.len() + known < most && known < KNOWN_PER_LEAF * batch {
@@ -452,7 +301,7 @@ impl<'m> Search<'m> {
 
     /// Answers a leaf and returns its event if that needs no evaluation; otherwise puts the leaf into the batch.
     fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
-        let (mut played, mut moves) = (Arc::new(Game::clone(&self.about.root)), Vec::new());
+        let (mut played, mut moves) = (Arc::new(Game::clone(&self.context.root)), Vec::new());
         // There is no other reference to it yet, so nothing is copied.
         let game = Arc::make_mut(&mut played);
         let line: Vec<Move> = event.moves().collect();
@@ -474,7 +323,7 @@ impl<'m> Search<'m> {
         let game = played;
         // In these cases a second pass is evaluated as if the game went on: because dead stones may still be on the
         // board, or because a pass at the root should not end the game by mistake.
-        let is_open = is_friendly || self.about.plan.conservative_pass && event.plies() == 1;
+        let is_open = is_friendly || self.context.plan.conservative_pass && event.plies() == 1;
         // As long as the players have not agreed which stones are dead, the best estimate is the network's.
         let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
         let goes_on = is_open && is_counted && game.ending() == Some(GameEnding::Passes);
@@ -495,7 +344,7 @@ impl<'m> Search<'m> {
         let key = game.graph_key();
         match self.core.settle_transposition(&mut *event, key, moves.len()) {
             Ok(true) => {
-                self.take_down(&event, key, &game, None);
+                self.record(&event, key, &game, None);
                 self.bring_back(&mut event);
                 return Some(event);
             }
@@ -506,8 +355,8 @@ impl<'m> Search<'m> {
             }
         }
         let known = match event.plies() {
-            0 => Some(Arc::clone(&self.about.raw)),
-            depth => self.evaluator.push(&mut self.batch, &game, &question(&self.about.plan, depth)),
+            0 => Some(Arc::clone(&self.context.raw)),
+            depth => self.evaluator.push(&mut self.batch, &game, &self.context.plan.question_at(depth)),
         };
         match known {
             Some(evaluation) => {
@@ -528,43 +377,17 @@ impl<'m> Search<'m> {
     fn list_moves(&self, game: &Game, depth: usize, banned: &PointSet, moves: &mut Vec<GoMove>) {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
-        let allowed = |mv: &GoMove| self.about.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
-        let stands_for_others = |mv: &GoMove| self.images(*mv).all(|image| !self.comes_before(image, *mv));
-        let of_root = |mv: &GoMove| !self.about.useless.contains(*mv) && stands_for_others(mv);
+        let allowed = |mv: &GoMove| self.context.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
+        let of_root = |mv: &GoMove| !self.context.leaves_out(*mv);
         moves.clear();
         let all = size.points().chain([size.pass()]);
         moves.extend(all.filter(|mv| legal(mv) && allowed(mv) && (depth > 0 || of_root(mv))));
     }
 
-    /// The mirror images of a move of the root, itself among them, of which only one is searched.
-    fn images(&self, mv: GoMove) -> impl Iterator<Item = GoMove> + '_ {
-        self.about.symmetries.iter().map(move |symmetry| symmetry.apply(self.about.root.size(), mv))
-    }
-
-    /// Whether `one` is searched rather than its mirror image `other`. KataGo searches the image furthest to the right
-    /// (of several, the highest) if Black is to move, and the one furthest to the left (of several, the lowest) if
-    /// White is.
-    fn comes_before(&self, one: GoMove, other: GoMove) -> bool {
-        let size = self.about.root.size();
-        let place = |mv| size.coordinates(mv).map(|(x, y)| (x, size.y() - 1 - y));
-        match self.about.root.side_to_move() {
-            Color::Black => place(one) > place(other),
-            Color::White => place(one) < place(other),
-        }
-    }
-
     /// One symmetry for each move of the root that is not searched because `mv` stands for it; the symmetry turns `mv`
     /// into that move.
     pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
-        let size = self.about.root.size();
-        let mut found: Vec<(GoMove, Symmetry)> = Vec::new();
-        for &symmetry in &self.about.symmetries {
-            let image = symmetry.apply(size, mv);
-            if image != mv && found.iter().all(|(known, _)| *known != image) {
-                found.push((image, symmetry));
-            }
-        }
-        found.into_iter().map(|(_, symmetry)| symmetry).collect()
+        self.context.stands_for(mv)
     }
 
     fn answer(
@@ -575,7 +398,7 @@ impl<'m> Search<'m> {
         evaluation: &Evaluation,
     ) -> Result<(), Refused> {
         let key = game.graph_key();
-        self.take_down(event, key, game, Some(evaluation));
+        self.record(event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key);
         // If no move may be searched, the network's evaluation is final.
@@ -600,7 +423,7 @@ impl<'m> Search<'m> {
 
     /// The logits of the moves of a position `plies` plies below the root.
     pub(super) fn logits(&self, evaluation: &Evaluation, moves: &[GoMove], plies: usize) -> Vec<f32> {
-        let plan = &self.about.plan;
+        let plan = &self.context.plan;
         let temperature = if plies == 0 { plan.root_temperature * plan.root_flattening } else { 1.0 };
         let logit = |mv: &GoMove| evaluation.policy[mv.index()].max(f32::MIN_POSITIVE).ln() / temperature;
         moves.iter().map(logit).collect()
@@ -614,11 +437,11 @@ impl<'m> Search<'m> {
             Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
         };
         let rules = game.rules();
-        let outlook = Outlook::of_end(lead, rules.may_draw(), self.about.plan.question.planes.draw_wins);
-        let utility = self.about.utility;
-        let weight = self.about.uncertainty().map_or(1.0, |uncertainty| uncertainty.most);
+        let outlook = Outlook::of_end(lead, rules.may_draw(), self.context.plan.question.planes.draw_wins);
+        let utility = self.context.utility;
+        let weight = self.context.uncertainty().map_or(1.0, |uncertainty| uncertainty.most);
         let keeps = self.keeps_ownership(event.plies());
-        self.notes.take_down(event.moves(), key, || {
+        self.notes.record(event.moves(), key, || {
             let area = taxed_area(game.board(), rules.suicide, rules.tax);
             Note::of_end(
                 game.side_to_move(),
@@ -635,12 +458,12 @@ impl<'m> Search<'m> {
     }
 
     /// Notes the position at the end of an event's line. `known` is not needed if the position has a note already.
-    fn take_down(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
+    fn record(&mut self, event: &Event, key: u64, game: &Game, known: Option<&Evaluation>) {
         let keeps = self.keeps_ownership(event.plies());
-        let correction = self.about.plan.correction;
+        let correction = self.context.plan.correction;
         let is_new = self.notes.find(key).is_none();
-        self.notes.take_down(event.moves(), key, || match known {
-            Some(evaluation) => self.about.note_of(evaluation, game.side_to_move(), keeps),
+        self.notes.record(event.moves(), key, || match known {
+            Some(evaluation) => self.context.note_of(evaluation, game.side_to_move(), keeps),
             None => Note { white_to_move: game.side_to_move() == Color::White, ..Note::default() }.weighing(1.0),
         });
         if is_new
@@ -655,12 +478,12 @@ impl<'m> Search<'m> {
     /// Whether the ownership of a position `plies` plies below the root is noted. That of the root's moves always is,
     /// because answers contain it.
     pub(super) fn keeps_ownership(&self, plies: usize) -> bool {
-        self.about.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.about.plan.notes_bytes / 2)
+        self.context.plan.keeps_ownership && (plies <= 1 || self.notes.bytes() < self.context.plan.notes_bytes / 2)
     }
 
     /// The tree's value for the network's evaluation of the position with this key.
     fn value_of(&self, key: u64) -> Value {
-        self.about.raw_value_of(self.notes.find(key).unwrap_or(&Note::default()))
+        self.context.raw_value_of(self.notes.find(key).unwrap_or(&Note::default()))
     }
 
     /// The averages over the visits of a node, weighted as the plan says. `known` has the averages of nodes that were
@@ -688,7 +511,7 @@ impl<'m> Search<'m> {
     /// The mean and the deviation of each point's ownership over all visits of a node, weighted like its averages, from
     /// White's view.
     pub fn ownership(&self, node: NodeView<'_, Tree<'m>>, at: At) -> (Vec<f64>, Vec<f64>) {
-        let mut owned = Owned::new(self.about.root.size().area());
+        let mut owned = Owned::new(self.context.root.size().area());
         // The nodes are visited ply by ply, so that a position to which several lines lead is visited once, and in a
         // fixed order, so that rounding is the same in every run.
         let mut ply = BTreeMap::from([(at, (node, 1.0))]);
@@ -721,121 +544,4 @@ enum Ended {
     Gathered,
     Full,
     NoMoves,
-}
-
-/// How the network is asked about a position `depth` plies below the root.
-fn question(plan: &Plan, depth: usize) -> Question {
-    let history = match plan.history {
-        Seen::All => HISTORY,
-        Seen::BelowRoot => depth.min(HISTORY),
-        Seen::Nothing => 0,
-    };
-    let conservative_pass = plan.conservative_pass && depth == 0;
-    let playout_doubling_advantage = advantage(plan.question.planes.playout_doubling_advantage, depth);
-    let planes = planes::Options { history, conservative_pass, playout_doubling_advantage, ..plan.question.planes };
-    Question { planes, ..plan.question }
-}
-
-/// The advantage of `side` if `owner` has the advantage `of_owner`, or `side` itself without an owner.
-pub(super) fn advantage_of(side: Color, owner: Option<Color>, of_owner: f32) -> f32 {
-    let is_the_opponents = owner.is_some_and(|owner| owner != side);
-    advantage(of_owner, usize::from(is_the_opponents))
-}
-
-/// The advantage of the side to move `depth` plies below the root, if the side to move at the root has the advantage
-/// `of_root`; its opponent has the opposite.
-pub(super) fn advantage(of_root: f32, depth: usize) -> f32 {
-    // The additions turn −0 into 0, because the two would be different keys in the cache.
-    if depth.is_multiple_of(2) { 0.0 + of_root } else { 0.0 - of_root }
-}
-
-/// The symmetries that, as in KataGo, leave the root's stones and the set of moves that may be searched there
-/// unchanged, even if the network sees earlier moves that are not symmetric. If ko forbids a point, or mirror images
-/// are searched separately, this is only the identity.
-fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
-    let size = root.size();
-    let leaves_all = |symmetry: &Symmetry| {
-        symmetry.size(size) == size
-            && size.points().all(|point| {
-                let image = symmetry.apply(size, point);
-                let same_stone = root.board().stone(point) == root.board().stone(image);
-                let allowed = |mv| plan.allowed.as_ref().is_none_or(|allowed| allowed(root.side_to_move(), 0, mv));
-                same_stone && allowed(point) == allowed(image)
-            })
-    };
-    match plan.prunes_symmetric && root.ko_banned().is_empty() {
-        true => Symmetry::ALL.into_iter().filter(leaves_all).collect(),
-        false => vec![Symmetry::NONE],
-    }
-}
-
-/// The networks' evaluations of a root.
-struct RootEvaluations {
-    /// The main network's evaluation.
-    raw: Arc<Evaluation>,
-    /// The main network's expected score for the side to move.
-    expected: f32,
-    /// The evaluation by the network for human play beside the main one.
-    human: Option<Arc<Evaluation>>,
-    /// Lines for the user.
-    said: Vec<String>,
-}
-
-impl RootEvaluations {
-    /// Evaluates the root with a plan's networks; `evaluator` is that of the main one, and `batch` is its batch.
-    ///
-    /// # Errors
-    /// Like [`Evaluator::run`].
-    fn of(evaluator: &Evaluator, batch: &mut Batch, root: &Game, plan: &Plan) -> Result<Self, String> {
-        let (raw, expected, mut said) = raw_of(evaluator, batch, root, plan)?;
-        let human = match plan.human.as_ref().filter(|_| plan.question.profile.is_some()) {
-            Some(human) => {
-                // A batch keeps the service that runs its network, so the other network needs a batch of its own.
-                let (evaluation, _, more) = raw_of(human, &mut Batch::default(), root, plan)?;
-                said.extend(more);
-                Some(evaluation)
-            }
-            None => None,
-        };
-        Ok(Self { raw, expected, human, said })
-    }
-}
-
-/// A network's evaluation of the root's position, as the mean over the plan's number of symmetries, and the expected
-/// score, which is that of the first symmetry alone, as in KataGo.
-fn raw_of(
-    evaluator: &Evaluator,
-    batch: &mut Batch,
-    root: &Game,
-    plan: &Plan,
-) -> Result<(Arc<Evaluation>, f32, Vec<String>), String> {
-    let mut asked = question(plan, 0);
-    asked.policy.optimism = plan.root_optimism;
-    let symmetries = Symmetry::ALL.into_iter().filter(|symmetry| symmetry.fits(root.size()));
-    let (mut all, mut said) = (Vec::new(), Vec::new());
-    for symmetry in symmetries.take(plan.root_symmetries.max(1)) {
-        let (evaluation, notes) = evaluator.ask_in(batch, root, &Question { symmetry, ..asked })?;
-        all.push(evaluation);
-        said.extend(notes);
-    }
-    match &all[..] {
-        [one] => Ok((Arc::clone(one), one.score_mean, said)),
-        several => {
-            let several: Vec<Evaluation> = several.iter().map(|one| (**one).clone()).collect();
-            let mean = Evaluation::mean(&several).ok_or("no answer came")?;
-            Ok((Arc::new(mean), several[0].score_mean, said))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::advantage;
-
-    #[test]
-    fn no_advantage_is_the_same_number_for_both_sides() {
-        let none = [0.0, -0.0].map(|of_root| [0, 1].map(|depth| advantage(of_root, depth).to_bits()));
-        assert_eq!(none, [[0, 0], [0, 0]]);
-        assert_eq!([0, 1, 2].map(|depth| advantage(1.5, depth)), [1.5, -1.5, 1.5]);
-    }
 }

@@ -6,9 +6,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::args::{self, Args};
-use crate::analysis::go::Wanted;
 use crate::fields::{Fields, Object};
-use crate::go::Restrictions;
+use crate::go::{Restrictions, Wanted};
 
 /// The program whose format the lines have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

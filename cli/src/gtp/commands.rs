@@ -16,10 +16,9 @@ use super::session::{Session, Stream};
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
-use crate::analysis::go::{Reporter, describe_model};
 use crate::console::aside;
 use crate::fields::Object;
-use crate::go::{Evaluation, Evaluator, Game, LEAST_SIDE, Params, Search, board_size, setup};
+use crate::go::{Evaluation, Evaluator, Game, LEAST_SIDE, Params, Reporter, Search, board_size, describe_model, setup};
 use crate::text::quoted;
 
 /// The result of a command: its answer, or an error message.

@@ -5,8 +5,7 @@
 use oncilla_go::Move;
 
 use super::settings::Settings;
-use crate::analysis::go::{Choice, Reporter};
-use crate::go::Search;
+use crate::go::{Choice, Reporter, Search};
 
 /// A move that may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -39,12 +39,11 @@ use std::sync::Arc;
 use oncilla_go::Size;
 use oncilla_nets::katago::Model;
 
-use crate::analysis::overridden;
 use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, Weights, model, of_network};
 use crate::go::Params;
 use crate::input::listen;
-use crate::options::Typed;
+use crate::options::{Typed, overrides};
 use player::Player;
 use record::Record;
 use session::{LineQueue, Session};
@@ -82,9 +81,11 @@ pub fn run(
     input: impl BufRead + Send + 'static,
     console: Arc<Console>,
     typed: Typed,
-    overrides: &[String],
+    override_config: &[String],
 ) -> Result<(), String> {
-    let typed = overridden(overrides, typed, |typed, name| Settings::has(name) || Params::heeds(typed, name))?;
+    let has = |typed: &Typed, name: &str| Settings::has(name) || Params::heeds(typed, name);
+    let (typed, said) = overrides::apply(override_config, typed, has)?;
+    said.iter().for_each(|line| aside(&format!("oncilla: {line}")));
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let rules = settings::rules(&typed)?;

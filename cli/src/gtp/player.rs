@@ -18,12 +18,11 @@ use super::scoring::Judged;
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
-use crate::analysis::go::Reporter;
 use crate::console::aside;
 use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
 use crate::go::{
-    self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Search, beside,
-    shares_of_cache,
+    self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Reporter, Search,
+    beside, shares_of_cache,
 };
 use crate::options::table;
 use crate::options::{Meaning, Typed};
@@ -235,7 +234,7 @@ impl Player {
         plan.keeps_ownership |= slot.keeps_ownership();
         slot.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
             let mut stepped = Instant::now();
-            search.leave_at(task.until);
+            search.set_deadline(task.until);
             let ran = search.run(&limits, |search| {
                 search.said().iter().for_each(|line| aside(line));
                 let now = Instant::now();
@@ -244,7 +243,7 @@ impl Player {
                 stepped = now;
                 look(search) && task.until.is_none_or(|until| ahead < until)
             });
-            search.leave_at(None);
+            search.set_deadline(None);
             ran?;
             search.said().iter().for_each(|line| aside(line));
             Ok(then(search))

@@ -1,11 +1,12 @@
-//! KataGo's names for options that have another name here, and the conversion of their values. They are accepted in
-//! configuration files, `-override-config` and `overrideSettings` (KataGo's `cpp/program/setup.cpp` and
-//! `cpp/configs/analysis_example.cfg`).
+//! KataGo's spelling of arguments; its names for options that have another name here, and the conversion of their
+//! values. The names are accepted in configuration files, `-override-config` and `overrideSettings` (KataGo's
+//! `cpp/program/setup.cpp` and `cpp/configs/analysis_example.cfg`).
 
 use std::ops::RangeInclusive;
 
 use super::kind::Kind;
 use super::table::{self, Opt};
+use crate::text::quoted;
 
 /// Commands that KataGo also has, so their configuration files may be KataGo's.
 pub const COMMANDS: [&str; 2] = ["analysis", "gtp"];
@@ -88,6 +89,38 @@ fn nearest(number: f64, kind: &Kind) -> Option<String> {
         Kind::Float { min, max, .. } => within(min, max).map(|nearest| nearest.to_string()),
         _ => None,
     }
+}
+
+/// Translates arguments in KataGo's spelling: names with a single dash, `-model` for the network, and flags with an
+/// optional value (`=true` or `=false`).
+///
+/// # Errors
+/// Such a flag has another value than true and false.
+pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
+    if !args.iter().any(|arg| COMMANDS.contains(&arg.as_str())) {
+        return Ok(args);
+    }
+    let respell = |arg: String| {
+        let (name, value) = match arg.split_once('=') {
+            Some((name, value)) => (name, format!("={value}")),
+            None => (arg.as_str(), String::new()),
+        };
+        let ours = match name {
+            "-config" => "--config",
+            "-model" | "--model" => "--weights",
+            "-human-model" => "--human-model",
+            "-override-config" => "--override-config",
+            "-analysis-threads" => "--parallel",
+            "-quit-without-waiting" | "--quit-without-waiting" => match value.as_str() {
+                "=false" => return Ok(None),
+                "" | "=true" => return Ok(Some("--quit-without-waiting".to_string())),
+                other => return Err(format!("{name}: expected true or false, got {}", quoted(&other[1..]))),
+            },
+            _ => return Ok(Some(arg)),
+        };
+        Ok(Some(format!("{ours}{value}")))
+    };
+    args.into_iter().filter_map(|arg| respell(arg).transpose()).collect()
 }
 
 /// A line for the user if less of an amount is available than this name and value demand.

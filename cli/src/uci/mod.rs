@@ -6,10 +6,10 @@
 //! Specification: <https://www.shredderchess.com/download/div/uci.zip>.
 
 pub mod command;
+pub mod move_stats;
 mod report;
 mod session;
 pub mod statistics;
-pub mod stats;
 
 pub use report::Report;
 pub use session::run;

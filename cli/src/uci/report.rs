@@ -10,7 +10,7 @@ use crate::engine::{Done, Info, Line, MoveStats, Observer, Settings};
 use crate::options::Output;
 use crate::score::wdl_per_mille;
 
-use super::{statistics, stats};
+use super::{move_stats, statistics};
 use crate::console::Console;
 
 /// The best move of a position without legal moves.
@@ -147,7 +147,7 @@ impl Report {
     /// The line of one move. Castling is always written as king takes rook here, as in Lc0.
     fn stats_line(&self, stats: &MoveStats) -> String {
         let mv = stats.mv.map(|mv| notation::format_move(&self.root, mv, true).to_string());
-        stats::line(stats, mv.as_deref().unwrap_or("node"))
+        move_stats::line(stats, mv.as_deref().unwrap_or("node"))
     }
 }
 

@@ -4,16 +4,11 @@
 
 mod answer;
 mod batches;
-mod choice;
-#[cfg(test)]
-mod effects;
-mod plan;
 mod pool;
 pub mod query;
 #[cfg(test)]
-mod recorded;
+mod tests;
 mod worker;
 
-pub use answer::{Choice, Reporter};
-pub use pool::{Pool, describe_model};
-pub use query::{Defaults, Query, Wanted, is_field};
+pub use pool::Pool;
+pub use query::{Defaults, Query, is_field};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use oncilla_go::Size;
 use oncilla_nets::katago::Model;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::query::{Defaults, Query};
 use super::worker::Worker;
 use crate::analysis::Analyst;
-use crate::analysis::actions::{About, Actions};
+use crate::analysis::actions::{Actions, Evaluators};
 use crate::analysis::crew::QueryCrew;
 use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
@@ -18,7 +18,7 @@ use crate::console::aside;
 use crate::engine::bytes_of_mb;
 use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::fields::Object;
-use crate::go::{Evaluator, Imitation, Params, beside, shares_of_cache};
+use crate::go::{Evaluator, Imitation, Params, beside, describe_model, shares_of_cache};
 use crate::options::{Meaning, Typed};
 
 /// If the user does not say how many positions are searched at a time, it is as many as suit what runs this largest
@@ -133,21 +133,7 @@ impl Networks {
     }
 }
 
-/// A network's entry in the answers to `query_models` and GTP's `kata-get-models`, with what runs it on boards of a size.
-pub fn describe_model(network: &Evaluator, size: Size) -> Value {
-    let (model, facts) = (network.model(), network.facts(size));
-    let is_half_precision = facts.as_ref().is_some_and(|facts| network.settings().is_half_precision(facts));
-    json!({
-        "internalName": model.name,
-        "maxBatchSize": facts.map_or(1, |facts| facts.max_batch),
-        "name": network.settings().weights.to_string(),
-        "usesHumanSLProfile": model.encodes_metadata(),
-        "usingFP16": is_half_precision.to_string(),
-        "version": model.version,
-    })
-}
-
-impl About for Networks {
+impl Evaluators for Networks {
     fn models(&self) -> Vec<Value> {
         self.all().map(|network| describe_model(network, BOARD)).collect()
     }

@@ -2,13 +2,14 @@
 
 use oncilla_go::Rules;
 use serde_json::Value;
+use std::sync::Arc;
 
 use crate::analysis::query::{Reports, UNUSED};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU};
 use crate::go::setup::{self, Setup, Transcript};
-use crate::go::{Imitation, Params, Restrictions};
+use crate::go::{Allowed, Imitation, Params, Plan, Restrictions, Wanted};
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
@@ -67,6 +68,19 @@ pub struct Query {
     pub reports: Reports,
 }
 
+impl Query {
+    /// How the query is searched, with batches of at most `batch` positions and `notes_bytes` bytes of notes.
+    pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
+        let plan = self.params.plan(batch, notes_bytes);
+        Plan { keeps_ownership: self.wanted.any_ownership(), ..plan.with(&self.restrictions, self.allowed()) }
+    }
+
+    fn allowed(self: &Arc<Self>) -> Option<Allowed> {
+        let query = Arc::clone(self);
+        Some(Arc::new(move |color, depth, mv| query.restrictions.allows(color, depth, mv)))
+    }
+}
+
 impl QueuedQuery for Query {
     fn id(&self) -> &str {
         &self.id
@@ -78,45 +92,6 @@ impl QueuedQuery for Query {
 
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.id.len() + self.setup.bytes() + self.restrictions.bytes()
-    }
-}
-
-/// What an answer contains besides what all answers have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// `policy`.
-    pub policy: bool,
-    /// `ownership`.
-    pub ownership: bool,
-    /// `ownershipStdev`.
-    pub ownership_stdev: bool,
-    /// `ownership` of each move.
-    pub moves_ownership: bool,
-    /// `ownershipStdev` of each move.
-    pub moves_ownership_stdev: bool,
-    /// `pvVisits` and `pvEdgeVisits`.
-    pub pv_visits: bool,
-    /// `noResultValue`.
-    pub no_result_value: bool,
-}
-
-impl Wanted {
-    /// Whether the ownership of the points of any position is wanted.
-    pub fn any_ownership(&self) -> bool {
-        self.ownership || self.ownership_stdev || self.moves_ownership || self.moves_ownership_stdev
-    }
-
-    /// Reads the fields in KataGo's order.
-    fn read(fields: Fields<'_>) -> Result<Self, BadField> {
-        Ok(Self {
-            moves_ownership: fields.switch("includeMovesOwnership")?,
-            moves_ownership_stdev: fields.switch("includeMovesOwnershipStdev")?,
-            ownership: fields.switch("includeOwnership")?,
-            ownership_stdev: fields.switch("includeOwnershipStdev")?,
-            policy: fields.switch("includePolicy")?,
-            pv_visits: fields.switch("includePVVisits")?,
-            no_result_value: fields.switch("includeNoResultValue")?,
-        })
     }
 }
 

@@ -14,8 +14,6 @@
 //! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; but it does
 //! depend on which of several devices evaluates it.
 
-#[cfg(test)]
-mod faults;
 mod pace;
 mod request;
 #[cfg(test)]

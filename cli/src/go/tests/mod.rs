@@ -6,7 +6,7 @@ mod reuse;
 use super::notes::{At, Note};
 use super::{Evaluator, Game, Limits, Plan, Search, Step};
 use crate::analysis::go::Defaults;
-use crate::engine::failing::{Fault, serve_on_watched_device};
+use crate::engine::faulty::{Fault, serve_on_watched_device};
 use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
 use hashbrown::HashMap;
 use oncilla_chess::planes::HistoryFill;
@@ -88,14 +88,14 @@ fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
     let query = |moves: Value| asked(&json!({"moves": moves, "boardXSize": 5, "boardYSize": 5}), 3);
     let (game, plan) = query(json!([]));
     let mut search = Search::new(Arc::clone(&evaluator), &memory, game, plan).expect("a search");
-    search.leave_at(Instant::now().checked_add(Duration::from_millis(300)));
+    search.set_deadline(Instant::now().checked_add(Duration::from_millis(300)));
     let limits = |visits| Limits { visits, playouts: u64::MAX, step: 3 };
     assert_eq!(search.run(&limits(1000), |_| true), Ok(true));
     let said = search.said().join(". ");
     assert!(said.contains("no time left"), "{said}");
     assert!((1..1000).contains(&search.visits()), "{}", search.visits());
     // The search did not wait for the batch, but the device is not given up yet.
-    search.leave_at(None);
+    search.set_deadline(None);
     let (game, plan) = query(json!([["B", "C3"]]));
     search.turn_to(game, plan).expect("the host's word");
     assert_eq!(search.run(&limits(100), |_| true), Ok(true));

@@ -1,7 +1,7 @@
 //! Tests of the whole command on a device that fails, once for each of its calls.
 
-use super::{Analyst, Heard, Output, Pool, query, serve};
-use crate::engine::failing::{Fault, Plan, on_failing_device, on_nothing, without_host};
+use crate::analysis::{Analyst, Heard, Output, Pool, query, serve};
+use crate::engine::faulty::{Fault, Plan, on_failing_device, on_nothing, without_host};
 use crate::engine::{BackendKind, CacheSize, Evaluator};
 use crate::options::{Typed, table};
 use serde_json::{Value, json};

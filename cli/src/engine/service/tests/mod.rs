@@ -1,3 +1,5 @@
+mod faults;
+
 use super::*;
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
 use oncilla_opencl::graph::{Activation, Layer, Role, Shape};

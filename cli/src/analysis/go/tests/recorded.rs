@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::query::{Defaults, Query};
+use crate::analysis::go::query::{Defaults, Query};
 use crate::analysis::lines::InputLine;
 use crate::analysis::request::{self, Request};
 use crate::analysis::turns::{Accepted, Read};

@@ -11,25 +11,25 @@ const VISITS_OF_PRIORS: f64 = 2.0;
 
 /// A move of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arm {
+pub(super) struct Arm {
     /// The visits that came by the root.
-    pub visits: u32,
+    pub(super) visits: u32,
     /// The weight of these visits together.
-    pub weight: f64,
+    pub(super) weight: f64,
     /// The mean utility for the side to move, with bonuses.
-    pub utility: f64,
+    pub(super) utility: f64,
     /// The move's prior.
-    pub prior: f64,
+    pub(super) prior: f64,
     /// How far the mean utility may be off.
-    pub radius: f64,
+    pub(super) radius: f64,
     /// The value by which the move is chosen (KataGo's `playSelectionValue`): its weight at first, or 0 if it is not to
     /// be played.
-    pub value: f64,
+    pub(super) value: f64,
 }
 
 impl Arm {
     /// The lower end of the utilities that the move may have.
-    pub fn bound(&self) -> f64 {
+    pub(super) fn bound(&self) -> f64 {
         self.utility - self.radius
     }
 
@@ -45,7 +45,7 @@ impl Params {
     /// `lcbStdevs` deviations of a mean, if no utility is further from 0 than `most`. As in KataGo an observation of
     /// the largest variance is mixed in, whose weight falls with the third power of the visits: it keeps one lucky
     /// visit from looking certain.
-    pub fn radius(&self, averages: &Averages, most: f64) -> f64 {
+    pub(super) fn radius(&self, averages: &Averages, most: f64) -> f64 {
         let (weight, visits) = (averages.weight, averages.effective());
         if weight <= 0.0 {
             return 2.0 * most;
@@ -75,7 +75,7 @@ impl Params {
 
     /// Gives each move its value: the weight that PUCT would give it now if the best explored move has the weight that
     /// it has, or its own weight if that is less. Returns the weight of the best explored move.
-    pub fn prune(&self, root: &Averages, arms: &mut [Arm]) -> f64 {
+    pub(super) fn prune(&self, root: &Averages, arms: &mut [Arm]) -> f64 {
         let explored = arms.iter().enumerate().map(|(at, arm)| (at, arm.explored()));
         // Of equals the first one is taken.
         let Some((at, _)) = explored.reduce(|best, other| if other.1 > best.1 { other } else { best }) else {
@@ -96,7 +96,7 @@ impl Params {
     /// Prefers a move by its lower bound (`useLcbForSelection`): of the moves whose weight is enough compared with
     /// `explored`, that of the best explored one, the move with the best bound gets a value above those of moves with
     /// more visits and worse bounds.
-    pub fn prefer_by_bound(&self, explored: f64, arms: &mut [Arm]) {
+    pub(super) fn prefer_by_bound(&self, explored: f64, arms: &mut [Arm]) {
         if !self.use_lcb_for_selection {
             return;
         }

@@ -1,7 +1,7 @@
 //! Several searches at the same time, as in the analysis engine, on a device that fails at every possible call.
 
 use crate::engine::evaluator::Evaluator;
-use crate::engine::evaluator::tests::{Fault, Plan, on_failing_device, on_failing_host};
+use crate::engine::faulty::{Fault, Plan, on_failing_device, on_failing_host};
 use crate::engine::{BackendKind, Done, Engine, Go, Info, Observer, Settings};
 use crate::options::Typed;
 use oncilla_chess::{History, MoveList};

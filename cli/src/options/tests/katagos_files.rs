@@ -2,11 +2,11 @@
 //! `cpp/configs/analysis_example.cfg`, including the lines that are commented out), and the ends of KataGo's ranges
 //! (`cpp/program/setup.cpp`, `cpp/command/gtp.cpp`).
 
-use super::config::{Syntax, parse};
-use super::{Typed, katago};
 use crate::go::Params;
 use crate::gtp::Settings;
 use crate::gtp::settings::rules;
+use crate::options::config::{Syntax, parse};
+use crate::options::{Typed, katago, table};
 
 /// The settings of search and program that both files have.
 const COMMON: &str = "
@@ -225,7 +225,7 @@ fn flags_count_for_more_than_files_in_any_order() {
     let (params, _) = meaning(&typed);
     assert_eq!((params.max_visits, params.max_time), (7, 1e20), "the later line");
     let mut line = Typed::default();
-    line.set(super::table::by_flag("max-time").unwrap(), "--max-time", "3").unwrap();
+    line.set(table::by_flag("max-time").unwrap(), "--max-time", "3").unwrap();
     line.fill_from(typed);
     assert_eq!((meaning(&line).0.max_visits, meaning(&line).0.max_time), (7, 3.0));
     let (file, _) = parse("maxTime = 1e20", Syntax::KataGo).unwrap();

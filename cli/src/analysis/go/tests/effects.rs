@@ -1,7 +1,7 @@
 //! Every parameter of the search has an effect: with another value, the same search gives another answer.
 
-use super::answer;
-use super::query::{Defaults, Query};
+use crate::analysis::go::answer;
+use crate::analysis::go::query::{Defaults, Query};
 use crate::go::tests::evaluator_with;
 use crate::go::{self, Evaluator, Game, Imitation, Limits, Params, Plan, Search};
 use serde_json::{Value, json};

@@ -1,0 +1,4 @@
+//! Tests of queries and answers as a whole.
+
+mod effects;
+mod recorded;

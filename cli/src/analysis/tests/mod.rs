@@ -1,0 +1,3 @@
+//! Tests of the command as a whole.
+
+mod failing;

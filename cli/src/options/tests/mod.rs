@@ -1,0 +1,3 @@
+//! Tests of the options together.
+
+mod katagos_files;
