@@ -4,6 +4,7 @@ mod driver;
 
 use driver::{Folder, OWN_CACHE, binary, run, stderr, stdout};
 use oncilla_opencl::device::{self, DeviceChoice};
+use oncilla_opencl::fnv::Fnv;
 use oncilla_opencl::kernels::{Tuning, Variant};
 use same_file::Handle;
 use serde_json::Value;
@@ -220,11 +221,6 @@ fn start(args: &[&str]) -> String {
     stderr(&output)
 }
 
-/// The 64-bit FNV-1a hash.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 #[test]
 fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
     if !device_is_there() {
@@ -252,7 +248,9 @@ fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
     let head = whole.windows(7).position(|window| window == b"\nbytes:").expect("a head") + 1;
     let nonsense = [7; 100];
     let mut file = whole[..head].to_vec();
-    file.extend(format!("bytes: 100 sum: {:016x}\n", fnv(&nonsense)).bytes().chain(nonsense));
+    let mut hash = Fnv::default();
+    hash.add(&nonsense);
+    file.extend(format!("bytes: 100 sum: {:016x}\n", hash.finish()).bytes().chain(nonsense));
     std::fs::write(&files[0], file).expect("a file");
     assert!(start(&[&cache]).contains("the driver refuses it; compiled again"));
     assert!(!start(&[&cache]).contains("compiled programs"), "and what was compiled was kept");

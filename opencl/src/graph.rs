@@ -15,8 +15,10 @@
 //!
 //! A convolution or a dense layer may be marked to multiply in whole numbers of eight bits, see [`crate::int8`].
 
+mod fingerprint;
 mod narrow;
 mod prune;
+mod shape;
 
 use crate::int8;
 use std::fmt;
@@ -381,18 +383,6 @@ impl fmt::Display for ShapeError {
 
 impl std::error::Error for ShapeError {}
 
-/// Checks that a value's elements can be counted as kernels do, in an `int`.
-fn countable(shape: Shape) -> Result<Shape, String> {
-    let Shape { channels, squares } = shape;
-    match channels.checked_mul(squares) {
-        Some(1..=MOST_ELEMENTS) => Ok(shape),
-        _ => Err(format!("expected 1 to {MOST_ELEMENTS} elements, got {channels} channels of {squares} squares")),
-    }
-}
-
-/// The most elements of a value, for one position.
-const MOST_ELEMENTS: usize = i32::MAX as usize;
-
 impl Graph {
     /// A graph without layers.
     pub fn new(input: Shape) -> Self {
@@ -431,7 +421,7 @@ impl Graph {
     /// What does not fit, or that a value would have more elements than devices can count.
     pub fn push(&mut self, layer: Layer) -> Result<ValueId, ShapeError> {
         let at = self.layers.len();
-        let shape = self.shape_of(&layer).and_then(countable).map_err(|what| ShapeError { layer: at, what })?;
+        let shape = self.shape_of(&layer).and_then(shape::countable).map_err(|what| ShapeError { layer: at, what })?;
         self.layers.push(layer);
         self.int8.push(false);
         self.shapes.push(shape);
@@ -550,219 +540,5 @@ impl Graph {
             | Layer::Rotate { .. }
             | Layer::Multiply { .. } => 0,
         }
-    }
-
-    /// A hash of everything but the weights: graphs with the same one take the same time.
-    pub fn shape_hash(&self) -> u64 {
-        let mut hash = Fnv::default();
-        let mut add = |n: usize| hash.add(&(n as u64).to_le_bytes());
-        for ((layer, shape), int8) in self.layers.iter().zip(&self.shapes).zip(&self.int8) {
-            add((*int8).into());
-            // The shape of each layer's value, before the layer's own numbers; those of the outputs follow at the end.
-            [shape.channels, shape.squares].into_iter().for_each(&mut add);
-            layer.name().bytes().for_each(|byte| add(byte.into()));
-            layer.reads().for_each(|value| add(value.0));
-            match layer {
-                Layer::Conv { kernel, se, activation, .. } => {
-                    let hidden = se.as_ref().map_or(0, |se| se.hidden);
-                    [*kernel, hidden, *activation as usize].into_iter().for_each(&mut add);
-                }
-                Layer::Dense { activation, .. } | Layer::Affine { activation, .. } => add(*activation as usize),
-                Layer::Attention { heads, .. } | Layer::Smolgen { heads, .. } => add(*heads),
-                Layer::RmsNorm { whole, .. } => add((*whole).into()),
-                Layer::Gather { .. }
-                | Layer::Constant { .. }
-                | Layer::Gate { .. }
-                | Layer::Pool { .. }
-                | Layer::LayerNorm { .. }
-                | Layer::Rotate { .. }
-                | Layer::Multiply { .. }
-                | Layer::Scores { .. } => {}
-            }
-        }
-        // The board is added only if it was given, so that what was stored for a chessboard is still found.
-        self.board.into_iter().flat_map(|(ranks, files)| [ranks, files]).for_each(&mut add);
-        for Output { role, value } in &self.outputs {
-            let Shape { channels, squares } = self.shape(*value);
-            [*role as usize, value.0, channels, squares].into_iter().for_each(&mut add);
-        }
-        hash.finish()
-    }
-
-    fn get(&self, value: ValueId) -> Result<Shape, String> {
-        let made = self.shapes.len();
-        self.shapes.get(value.0).copied().ok_or_else(|| format!("reads value {}, only {made} exist", value.0))
-    }
-
-    fn shape_of(&self, layer: &Layer) -> Result<Shape, String> {
-        match layer {
-            Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation } => {
-                let from = self.get(*input)?;
-                let to = Shape { channels: *channels, squares: from.squares };
-                if !matches!(kernel, 1 | 3 | 5) {
-                    return Err(format!("kernel size: expected 1, 3 or 5, got {kernel}"));
-                }
-                if *activation == Activation::Softmax {
-                    return Err("a convolution can't end in a softmax".to_string());
-                }
-                check("convolution weights", weights, &[*channels, from.channels, *kernel, *kernel])?;
-                check("convolution bias", bias, &[*channels])?;
-                if let Some(se) = se {
-                    check("squeeze weights", &se.w1, &[se.hidden, *channels])?;
-                    check("squeeze bias", &se.b1, &[se.hidden])?;
-                    check("excite weights", &se.w2, &[2, *channels, se.hidden])?;
-                    check("excite bias", &se.b2, &[2, *channels])?;
-                }
-                self.check_residual(*residual, to)?;
-                Ok(to)
-            }
-            Layer::Dense { input, channels, weights, bias, .. } => {
-                let from = self.get(*input)?;
-                check("dense weights", weights, &[*channels, from.channels, from.squares])?;
-                check("dense bias", bias, &[*channels])?;
-                Ok(Shape { channels: *channels, squares: 1 })
-            }
-            Layer::Gather { input, indices, squares, residual } => {
-                let from = self.get(*input)?;
-                if indices.is_empty() || *squares == 0 || !indices.len().is_multiple_of(*squares) {
-                    return Err(format!("gather of {} elements on {squares} squares", indices.len()));
-                }
-                if let Some(i) = indices.iter().find(|&&i| i as usize >= from.len()) {
-                    return Err(format!("gather index {i}: the input has {} elements", from.len()));
-                }
-                let to = Shape { channels: indices.len() / squares, squares: *squares };
-                self.check_residual(*residual, to)?;
-                Ok(to)
-            }
-            Layer::Constant { shape, values } => {
-                check("constant", values, &[shape.channels, shape.squares])?;
-                Ok(*shape)
-            }
-            Layer::Gate { input, scale, shift } => {
-                let shape = self.get(*input)?;
-                check("gate scale", scale, &[shape.channels, shape.squares])?;
-                check("gate shift", shift, &[shape.channels, shape.squares])?;
-                Ok(shape)
-            }
-            Layer::Affine { input, added, scale, shift, activation } => {
-                let shape = self.get(*input)?;
-                let expected = Shape { channels: shape.channels, squares: 1 };
-                if let Some(added) = added.map(|added| self.get(added)).transpose()?.filter(|&added| added != expected)
-                {
-                    return Err(format!("affine: expected {expected:?} to be added, got {added:?}"));
-                }
-                if *activation == Activation::Softmax {
-                    return Err("an affine layer can't end in a softmax".to_string());
-                }
-                check("affine scale", scale, &[shape.channels])?;
-                check("affine shift", shift, &[shape.channels])?;
-                Ok(shape)
-            }
-            Layer::Pool { input } => Ok(Shape { channels: 2 * self.get(*input)?.channels, squares: 1 }),
-            Layer::LayerNorm { input, epsilon, gammas, betas } => {
-                let shape = self.get(*input)?;
-                if !(*epsilon >= 0.0 && epsilon.is_finite()) {
-                    return Err(format!("layer norm epsilon: expected a number of at least 0, got {epsilon}"));
-                }
-                check("layer norm gammas", gammas, &[shape.channels])?;
-                check("layer norm betas", betas, &[shape.channels])?;
-                Ok(shape)
-            }
-            Layer::RmsNorm { input, epsilon, .. } => match *epsilon > 0.0 && epsilon.is_finite() {
-                true => self.get(*input),
-                false => Err(format!("RMS norm epsilon: expected a number above 0, got {epsilon}")),
-            },
-            Layer::Rotate { input, angles } => {
-                let shape = self.get(*input)?;
-                if !shape.channels.is_multiple_of(2) {
-                    return Err(format!("rotation: expected an even number of channels, got {}", shape.channels));
-                }
-                check("rotation angles", angles, &[shape.channels / 2, shape.squares])?;
-                Ok(shape)
-            }
-            Layer::Multiply { left, right } => {
-                let (left, right) = (self.get(*left)?, self.get(*right)?);
-                match left == right {
-                    true => Ok(left),
-                    false => Err(format!("product: left {left:?}, right {right:?}")),
-                }
-            }
-            Layer::Attention { query, key, value, heads, bias } => {
-                let (query, key, value) = (self.get(*query)?, self.get(*key)?, self.get(*value)?);
-                if key != query || value.squares != query.squares {
-                    return Err(format!("attention: query {query:?}, key {key:?}, value {value:?}"));
-                }
-                for shape in [query, value] {
-                    if *heads == 0 || !shape.channels.is_multiple_of(*heads) {
-                        return Err(format!("attention: {} channels for {heads} heads", shape.channels));
-                    }
-                }
-                let bias = bias.map(|bias| self.get(bias)).transpose()?;
-                let expected = Shape { channels: *heads, squares: query.squares * query.squares };
-                match bias.filter(|&bias| bias != expected) {
-                    Some(bias) => Err(format!("attention bias: expected {expected:?}, got {bias:?}")),
-                    None => Ok(value),
-                }
-            }
-            Layer::Smolgen { input, heads, weights } => {
-                let from = self.get(*input)?.len();
-                if *heads == 0 || !from.is_multiple_of(*heads) {
-                    return Err(format!("smolgen: {from} elements for {heads} heads"));
-                }
-                let each = from / heads;
-                check("smolgen weights", weights, &[weights.len() / each, each])?;
-                Ok(Shape { channels: *heads, squares: weights.len() / each })
-            }
-            Layer::Scores { query, key } => {
-                let (query, key) = (self.get(*query)?, self.get(*key)?);
-                match query.channels == key.channels {
-                    true => Ok(Shape { channels: query.squares, squares: key.squares }),
-                    false => Err(format!("attention scores: query {query:?}, key {key:?}")),
-                }
-            }
-        }
-    }
-
-    fn check_residual(&self, residual: Option<ValueId>, to: Shape) -> Result<(), String> {
-        match residual.map(|residual| self.get(residual)).transpose()? {
-            Some(shape) if shape != to => Err(format!("residual: expected {to:?}, got {shape:?}")),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Of weights `[…][inputs][taps]`, those of the inputs that `kept` lists.
-fn columns(weights: &[f32], inputs: usize, taps: usize, kept: &[usize]) -> Vec<f32> {
-    let rows = weights.chunks_exact(inputs * taps);
-    rows.flat_map(|row| kept.iter().flat_map(move |&at| &row[at * taps..][..taps])).copied().collect()
-}
-
-/// The hash FNV-1a of 64 bits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    pub fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    pub fn finish(self) -> u64 {
-        self.0
-    }
-}
-
-fn check(what: &str, data: &[f32], dims: &[usize]) -> Result<(), String> {
-    let expected = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-    match expected {
-        Some(n) if n == data.len() && n > 0 => Ok(()),
-        _ => Err(format!("{what}: expected {dims:?} elements, got {}", data.len())),
     }
 }

@@ -11,6 +11,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use oncilla_chess::{History, notation, pack};
+use oncilla_opencl::fnv::Fnv;
 use serde::Serialize;
 
 use crate::console::{Console, aside};
@@ -157,7 +158,7 @@ fn signature(engine: &mut Engine, fens: &[&str], limit: Limit, progress: &Progre
         totals.add(&info, &done, seconds);
     }
     progress.clear();
-    Ok(totals.signature.text())
+    Ok(totals.signature())
 }
 
 /// Parses a FEN or `startpos`, which `moves` and a list of moves may follow.
@@ -243,7 +244,7 @@ impl Observer for Collector {
 struct Totals {
     nodes: u64,
     seconds: f64,
-    signature: Fnv,
+    searched: Fnv,
     tree_nodes: u64,
     tree_bytes: u64,
 }
@@ -257,10 +258,15 @@ impl Totals {
         // The order of the statistics is not used, because Q decides it among moves with equal visits.
         let mut visits: Vec<(u16, u32)> = done.stats.iter().filter_map(|s| Some((pack(s.mv?), s.n))).collect();
         visits.sort_unstable();
-        self.signature.add(info.nodes);
+        self.searched.add(&info.nodes.to_le_bytes());
         for (mv, n) in visits {
-            self.signature.add(u64::from(mv) << 32 | u64::from(n));
+            self.searched.add(&(u64::from(mv) << 32 | u64::from(n)).to_le_bytes());
         }
+    }
+
+    /// A hash of the searches: of their nodes and the visits of their moves.
+    fn signature(&self) -> String {
+        format!("{:016x}", self.searched.finish())
     }
 
     fn summary(&self) -> Summary {
@@ -269,7 +275,7 @@ impl Totals {
             nodes: self.nodes,
             seconds: self.seconds,
             nps: per_second(self.nodes, self.seconds),
-            signature: Some(self.signature.text()),
+            signature: Some(self.signature()),
             bytes_per_node,
             peak_rss_bytes: peak_resident_bytes(),
         }
@@ -284,27 +290,6 @@ fn per_second(nodes: u64, seconds: f64) -> u64 {
 fn median(times: &mut [f64]) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times[(times.len() - 1) / 2]
-}
-
-/// The 64-bit FNV-1a hash of little-endian numbers.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn add(&mut self, number: u64) {
-        for byte in number.to_le_bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    fn text(&self) -> String {
-        format!("{:016x}", self.0)
-    }
 }
 
 /// Runs the bench and prints the results; OpenBench reads the last line.

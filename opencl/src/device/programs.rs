@@ -19,7 +19,7 @@
 //! to `MOST_BYTES`: the least recently used files are removed first.
 
 use super::Device;
-use crate::graph::Fnv;
+use crate::fnv::Fnv;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

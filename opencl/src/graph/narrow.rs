@@ -1,6 +1,7 @@
 //! Channels of the input that a network does not look at.
 
-use super::{Graph, INPUT, Layer, columns};
+use super::prune::columns;
+use super::{Graph, INPUT, Layer};
 
 impl Graph {
     /// Leaves out the channels of the input that have no weight but zeros, and returns the others, in order: what the

@@ -1,6 +1,6 @@
 //! Filters that are always zero, and weights too small to count.
 
-use super::{Activation, Graph, Layer, ValueId, columns};
+use super::{Activation, Graph, Layer, ValueId};
 
 /// Larger in absolute value than any input of a layer, up to what half precision holds.
 const MOST: f32 = 65_504.0;
@@ -86,6 +86,12 @@ impl Layer {
         };
         weights.chunks_exact(weights.len() / bias.len()).zip(bias).map(opens).collect()
     }
+}
+
+/// Of weights `[…][inputs][taps]`, those of the inputs that `kept` lists.
+pub(super) fn columns(weights: &[f32], inputs: usize, taps: usize, kept: &[usize]) -> Vec<f32> {
+    let rows = weights.chunks_exact(inputs * taps);
+    rows.flat_map(|row| kept.iter().flat_map(move |&at| &row[at * taps..][..taps])).copied().collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,8 @@ pub mod tuning;
 pub(crate) mod winograd;
 
 use crate::device::{Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Program, Session};
-use crate::graph::{Activation, Fnv, Graph, Layer};
+use crate::fnv::Fnv;
+use crate::graph::{Activation, Graph, Layer};
 use half::f16;
 use layout::Layout;
 use std::fmt;

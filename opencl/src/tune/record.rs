@@ -18,7 +18,8 @@
 
 use super::Trial;
 use crate::device::Device;
-use crate::graph::{Fnv, Graph};
+use crate::fnv::Fnv;
+use crate::graph::Graph;
 use crate::kernels::{self, Precision, Tuning};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
