@@ -221,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_names_what_does_nothing() {
-        let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
-        let (_, table) = readme.split_once("| option of Lc0 |").expect("the table");
+    fn the_page_about_lc0_names_what_does_nothing() {
+        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/lc0.md")).unwrap();
+        let (_, table) = page.split_once("| option of Lc0 |").expect("the table");
         let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
         let options = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(','));
         let named: HashSet<&str> = options.map(|option| option.trim_matches([' ', '`'])).collect();

@@ -30,7 +30,7 @@ use std::sync::{Mutex, PoisonError};
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
 
 /// Environment variable that names the OpenCL library to open instead of the usual ones; `none` means no library at
-/// all. It is read where the library is looked up at run time: on Unix, except macOS.
+/// all. It is read where the library is looked up at run time: everywhere but on macOS.
 pub const LIBRARY_ENV: &str = "ONCILLA_OPENCL_LIBRARY";
 
 /// The longest answer to a query that is believed, in bytes.
