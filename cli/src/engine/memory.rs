@@ -55,8 +55,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory of `bytes` bytes, or of [as many as a tree can use](most_of_tree), and its size. If the system does not
-    /// grant that, half of what it grants: then the network and all else need some, too. `None` if it grants nothing.
+    /// Memory of `bytes` bytes, or of as many as a tree can use, and its size. If the system does not grant that, half
+    /// of what it grants: then the network and all else need some, too. `None` if it grants nothing.
     pub fn of_at_most(bytes: usize, graph: bool) -> Option<(Self, usize)> {
         Self::granted(bytes.min(most_of_tree(graph)), graph)
     }
