@@ -112,7 +112,8 @@ impl Latency {
         let is_next = matches!(clock.ply.wrapping_sub(ply), 0 | 2);
         let lag = expected - base_ms;
         if is_next && lag.abs() < LONGEST_LAG_MS {
-            let lag = lag.clamp(0.0, MOST_BELIEVED * base_ms);
+            // (`clamp` has a panic in it.)
+            let lag = lag.max(0.0).min(MOST_BELIEVED * base_ms);
             // A lag far longer than usual is a stall. Usual is the overhead that was set, or the lag seen before if the
             // user has set less.
             let usual = self.overhead_ms(clock.overhead_ms).max(LEAST_OVERHEAD_MS);
