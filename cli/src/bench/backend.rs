@@ -52,12 +52,25 @@ pub fn batches(text: &str) -> Result<Vec<usize>, String> {
 /// The default sizes; those that the device does not support are left out.
 const USUAL: [usize; 3] = [1, 8, 64];
 
-/// The sizes to measure; checked before the first measurement.
-pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<Vec<usize>, String> {
-    let Some(batches) = batches else { return Ok(USUAL.into_iter().filter(|&batch| batch <= most).collect()) };
-    match batches.iter().find(|&&batch| batch > most) {
-        Some(batch) => Err(format!("--batch: expected at most {most}, got {batch}")),
-        None => Ok(batches.to_vec()),
+/// The sizes to measure, and those that were asked for but are larger than the device takes.
+///
+/// # Errors
+/// All of them are larger.
+pub(super) fn sizes(batches: Option<&[usize]>, most: usize) -> Result<[Vec<usize>; 2], String> {
+    let fits = |&batch: &usize| batch <= most;
+    let Some(batches) = batches else { return Ok([USUAL.into_iter().filter(fits).collect(), Vec::new()]) };
+    let (possible, others): (Vec<usize>, Vec<usize>) = batches.iter().partition(|&batch| fits(batch));
+    match (possible.is_empty(), others.first()) {
+        (true, Some(batch)) => Err(format!("--batch: expected at most {most}, got {batch}")),
+        _ => Ok([possible, others]),
+    }
+}
+
+/// Says which sizes are left out.
+pub(super) fn say_too_large(others: &[usize], most: usize) {
+    if !others.is_empty() {
+        let others: Vec<String> = others.iter().map(usize::to_string).collect();
+        aside(&format!("--batch: {} left out; the device takes at most {most}", others.join(", ")));
     }
 }
 
@@ -80,10 +93,12 @@ impl Measured {
         if model(settings)?.is_none() {
             let settings = EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() };
             let (evaluator, notes) = Evaluator::new(&settings)?;
+            evaluator.keep_batches();
             return Ok((Self::Chess(Box::new(evaluator)), notes));
         }
         let (subject, mut notes) = Subject::of(settings, board)?;
         let (service, said) = serve(settings, &Arc::new(subject.graph.clone()))?;
+        service.keep_batches();
         notes.extend(said);
         Ok((Self::Go { subject: Box::new(subject), service }, notes))
     }
@@ -142,7 +157,7 @@ impl Filled<'_> {
 /// Measures each batch size. Also returns notes for the user.
 ///
 /// # Errors
-/// One line: no network, no device, a batch size that the backend does not support, or a run that fails.
+/// One line: no network, no device, no batch size that the backend supports, or a run that fails.
 pub fn run(
     settings: &EvaluatorSettings,
     board: Size,
@@ -153,7 +168,8 @@ pub fn run(
     progress.show("loading the network");
     let (measured, mut notes) = Measured::open(settings, board)?;
     progress.clear();
-    let batches = sizes(batches, measured.max_batch())?;
+    let [batches, others] = sizes(batches, measured.max_batch())?;
+    say_too_large(&others, measured.max_batch());
     let mut rows = Vec::new();
     for (index, &batch) in batches.iter().enumerate() {
         progress.show(&format!("{}/{}: batch {batch}", index + 1, batches.len()));
@@ -250,9 +266,11 @@ mod tests {
 
     #[test]
     fn a_device_that_takes_few_positions_is_measured_with_few() {
-        assert_eq!([sizes(None, 128), sizes(None, 20), sizes(None, 1)], [vec![1, 8, 64], vec![1, 8], vec![1]].map(Ok));
-        assert_eq!(sizes(Some(&[2, 5]), 5), Ok(vec![2, 5]));
-        assert_eq!(sizes(Some(&[2, 6]), 5), Err("--batch: expected at most 5, got 6".to_string()));
+        let usual = |most| sizes(None, most).map(|[possible, _]| possible);
+        assert_eq!([usual(128), usual(20), usual(1)], [vec![1, 8, 64], vec![1, 8], vec![1]].map(Ok));
+        assert_eq!(sizes(Some(&[2, 5]), 5), Ok([vec![2, 5], vec![]]));
+        assert_eq!(sizes(Some(&[2, 6, 1]), 5), Ok([vec![2, 1], vec![6]]));
+        assert_eq!(sizes(Some(&[6, 7]), 5), Err("--batch: expected at most 5, got 6".to_string()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use oncilla_opencl::opencl::profile::Profile;
 use oncilla_opencl::opencl::{MAX_BATCH, Options};
 use serde::Serialize;
 
-use super::backend::sizes;
+use super::backend::{say_too_large, sizes};
 use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
@@ -86,7 +86,11 @@ pub fn print(
 ) -> Result<(), String> {
     on_devices(settings.backend)?;
     // Sizes that no device supports are refused before memory is allocated for them.
-    let most = sizes(batches, MAX_BATCH)?.into_iter().max().unwrap_or(1);
+    let [possible, others] = sizes(batches, MAX_BATCH)?;
+    if let Some(batch) = others.first() {
+        return Err(format!("--batch: expected at most {MAX_BATCH}, got {batch}"));
+    }
+    let most = possible.into_iter().max().unwrap_or(1);
     drivers::scout()?;
     let (subject, notes) = Subject::of(settings, board)?;
     notes.iter().for_each(|note| aside(note));
@@ -94,7 +98,8 @@ pub fn print(
     let (mut device, note) = tuning::open(settings, &Arc::new(subject.graph.clone()), options)?;
     note.iter().for_each(|note| aside(note));
     device.refused().iter().for_each(|why| aside(&format!("the network is not one launch: {why}")));
-    let batches = sizes(batches, device.max_batch())?;
+    let [batches, others] = sizes(batches, device.max_batch())?;
+    say_too_large(&others, device.max_batch());
     let inputs = subject.inputs(batches.iter().copied().max().unwrap_or(0));
     let (mut rows, each) = (Vec::new(), subject.graph.input().len());
     for batch in batches {

@@ -198,6 +198,11 @@ impl Evaluator {
         }
     }
 
+    /// Like [`Service::keep_batches`].
+    pub fn keep_batches(&self) {
+        self.network().into_iter().for_each(|network| network.service.keep_batches());
+    }
+
     /// What runs the network, in one line for a person.
     pub fn describe(&self) -> String {
         match &self.source {

@@ -132,6 +132,11 @@ impl Service {
         Self { shared: Arc::new(shared) }
     }
 
+    /// From now on a device evaluates each request as one batch, as far as it takes so many, for who measures batches.
+    pub fn keep_batches(&self) {
+        self.shared.lock().units.iter_mut().for_each(Unit::keep_batches);
+    }
+
     /// The facts about what runs at this moment.
     pub fn facts(&self) -> Facts {
         let state = self.shared.lock();

@@ -65,6 +65,8 @@ pub struct Unit {
     failures: u32,
     /// The unit is given up: lanes that come back are dropped.
     is_lost: bool,
+    /// Whether batches depart as they were asked for, and not as they are done soonest.
+    keeps_batches: bool,
 }
 
 /// When a batch departs, and with what.
@@ -134,7 +136,13 @@ impl Unit {
             pace,
             failures: 0,
             is_lost: false,
+            keeps_batches: false,
         }
+    }
+
+    /// From now on a batch is evaluated as it is asked for: it is not joined with others, and not divided.
+    pub fn keep_batches(&mut self) {
+        self.keeps_batches = true;
     }
 
     /// Whether the unit is a device, which can fail where the host can't.
@@ -215,6 +223,10 @@ impl Unit {
             return None;
         }
         match self.rule {
+            Rule::Device if self.keeps_batches => {
+                let rows = self.max_batch;
+                (!self.idle.is_empty()).then_some(Departure { rows, single: true, is_wide: false })
+            }
             Rule::Device => {
                 let full = self.pace.full();
                 let on_the_way: usize = self.flights.iter().map(|flight| flight.rows).sum();

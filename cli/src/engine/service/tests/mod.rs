@@ -278,6 +278,24 @@ fn of_several_devices_each_gets_what_it_can_do_in_the_time_of_the_others() {
     assert_eq!(shares([(8.0, 1.0), (50.0, 1.0)], 20), ([20, 0], 0));
 }
 
+/// Rows that a larger batch makes no faster go in smaller ones, but not where batches are measured.
+#[test]
+fn batches_are_kept_whole_for_who_measures_them() {
+    let batches = |keeps: bool| {
+        let seen = Arc::default();
+        let mut unit = unit(vec![device(&seen, 64, [0.0; 2]), device(&seen, 64, [0.0; 2])]);
+        [1, 8, 32].into_iter().for_each(|rows| unit.learn(rows, rows as f64));
+        let service = service(vec![unit], no_host());
+        if keeps {
+            service.keep_batches();
+        }
+        assert_eq!(ask_all(&service, 1, 2, 50), [""; 0]);
+        seen.batches()
+    };
+    assert_eq!(batches(true), [50; 2]);
+    assert!(batches(false).len() > 2);
+}
+
 /// Before a search, the first batch of a device may be slow by chance: the device would then get nothing forever.
 #[test]
 fn a_device_whose_first_batch_is_slow_gets_its_share() {
