@@ -420,6 +420,16 @@ fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
     assert!(said.contains("{\"milliseconds\":["), "{said}");
 }
 
+/// The first thing that an owner of a slow GPU is told to do.
+#[test]
+fn a_self_test_keeps_within_what_a_slow_device_is_quick_enough_for() {
+    let Some(lab) = lab() else { return };
+    let slow = [GPU, ("FAULTY_MICROSECONDS", "10000"), ("FAULTY_RESET", "100000")];
+    let output = lab.run(&["selftest", "--backend=opencl"], &slow);
+    let said = format!("{}{}", stdout(&output), stderr(&output));
+    assert!(output.status.success() && !said.contains("(-5)"), "{said}");
+}
+
 #[test]
 fn a_gpu_slower_than_the_host_is_not_taken_unasked() {
     let Some(lab) = lab() else { return };

@@ -15,7 +15,7 @@ use crate::backend::{Backend, BackendError, Outputs, batch_of};
 use crate::device::{self, Buffer, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
 use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
 use crate::kernels::{
-    Kernels, Precision, Step, Tuning, Value, Variant, affine, attention,
+    CompiledPrograms, Kernels, Precision, Step, Tuning, Value, Variant, affine, attention,
     conv::{self, Joins},
     dense, elementwise, gather,
     layout::Layout,
@@ -87,6 +87,8 @@ pub struct OpenCl {
     heads: Vec<Head>,
     memory: Footprint,
     turns: Turns,
+    /// What was compiled, for kernels for other batches.
+    programs: CompiledPrograms,
     // This field is the last, so that it is dropped last: the other objects were made from it.
     session: Session,
 }
@@ -213,7 +215,7 @@ impl OpenCl {
                 continue;
             }
             let fault = match made.and_then(Self::checked) {
-                Ok(made) => return Ok(made.having_refused(refused)),
+                Ok(made) => return Ok(made.having_refused(refused).with_less_memory(tried.max_batch)),
                 Err(fault) => fault,
             };
             let Some(next) = give_way(&fault, tried, asked) else { return Err(fault.into()) };
@@ -307,7 +309,7 @@ impl OpenCl {
     }
 
     fn of_size(device: &Device, graph: Arc<Graph>, options: &Options, size: Size) -> Result<Self, Fault> {
-        let Size { mut tuning, max_batch } = size;
+        let Size { max_batch, .. } = size;
         if !(1..=MAX_BATCH).contains(&max_batch) {
             let what = format!("largest batch: expected 1 to {MAX_BATCH} positions, got {max_batch}");
             return Err(BackendError(what).into());
@@ -315,8 +317,39 @@ impl OpenCl {
         let open = if options.profiled { Session::open_timed } else { Session::open };
         let mut session = open(device).map_err(Fault::Device)?;
         options.programs.iter().for_each(|programs| session.keep_programs(Arc::clone(programs)));
+        Self::on_session(session, graph, options.precision, size, CompiledPrograms::default())
+    }
+
+    /// With memory for the batches that it takes, if it has memory for `most` positions and takes at most half as many.
+    fn with_less_memory(mut self, most: usize) -> Self {
+        let size = Size { tuning: self.common.tuning, max_batch: self.common.max_batch };
+        if size.max_batch > most / 2 {
+            return self;
+        }
+        let Ok(session) = self.session.another() else { return self };
+        let Common { graph, precision, .. } = self.common.clone();
+        let programs = std::mem::take(&mut self.programs);
+        match Self::on_session(session, graph, precision, size, programs) {
+            Ok(mut smaller) if smaller.network.is_some() == self.network.is_some() => {
+                let largest_piece = smaller.common.largest_piece;
+                smaller.common = Common { largest_piece, ..self.common.clone() };
+                if smaller.agrees_with_host().is_ok() { smaller } else { self }
+            }
+            _ => self,
+        }
+    }
+
+    fn on_session(
+        session: Session,
+        graph: Arc<Graph>,
+        precision: Precision,
+        size: Size,
+        programs: CompiledPrograms,
+    ) -> Result<Self, Fault> {
+        let Size { mut tuning, max_batch } = size;
+        let device = session.device();
         let largest_piece = largest_piece(tuning.variant, device).min(max_batch);
-        let mut kernels = Kernels::new(&session, &graph, tuning, options.precision, largest_piece);
+        let mut kernels = Kernels::new(&session, &graph, tuning, precision, largest_piece).with_programs(programs);
         let (mut values, memory) = allocate(&mut kernels, &graph)?;
         let (mut steps, mut shared) = (Vec::new(), Shared::default());
         for (at, layer) in graph.layers().iter().enumerate() {
@@ -345,12 +378,12 @@ impl OpenCl {
             .map(|o| Head { role: o.role, value: values[o.value.0].clone(), stored: Vec::new() })
             .collect();
         session.finish()?;
+        let programs = kernels.into_programs();
         let turns = Turns::new(device, max_batch);
-        let precision = options.precision;
         let preferred = preferred_batch(tuning.variant, device).clamp(1, max_batch);
         let (rate, canary) = (None, None);
         let common = Common { graph, tuning, precision, max_batch, largest_piece, preferred, rate, refused, canary };
-        Ok(Self { common, values, steps, network, heads, memory, turns, session })
+        Ok(Self { common, values, steps, network, heads, memory, turns, programs, session })
     }
 
     /// Another backend for a second batch on the same device at the same time: it has its own queue and its own room
@@ -382,7 +415,8 @@ impl OpenCl {
         let network = self.network.as_ref().map(|network| network.copy(&mut copies)).transpose()?;
         let memory = Footprint { all: needed, ..self.memory };
         let turns = Turns::new(device, self.common.max_batch);
-        Ok(Self { common: self.common.clone(), values, steps, network, heads, memory, turns, session })
+        let (common, programs) = (self.common.clone(), CompiledPrograms::default());
+        Ok(Self { common, values, steps, network, heads, memory, turns, programs, session })
     }
 
     /// The tuning of the kernels that are run.

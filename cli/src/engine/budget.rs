@@ -30,7 +30,7 @@ pub struct MemoryBudget {
 impl MemoryBudget {
     /// The budget before there is an evaluator.
     pub fn new() -> Self {
-        Self { beside_the_tree: memory::resident_bytes().unwrap_or(0), is_weighed: false, judged_limit_mb: 0 }
+        Self { beside_the_tree: memory::taken_bytes(), is_weighed: false, judged_limit_mb: 0 }
     }
 
     /// Called for another evaluator, or one with other batches: it takes other memory, and warnings about the last one
@@ -90,7 +90,7 @@ impl MemoryBudget {
             note = evaluator.run(batch).ok().flatten().or(note);
         }
         // No search has used the tree yet: hardly a page of it has been touched.
-        self.beside_the_tree = memory::resident_bytes().map_or(0, |bytes| bytes + QUEUES);
+        self.beside_the_tree = memory::taken_bytes() + QUEUES;
         self.is_weighed = true;
         note
     }

@@ -3,6 +3,7 @@
 use crate::system;
 use bytemuck::try_zeroed_slice_box;
 use oncilla_core::tree::{GraphWords, NODE_BYTES, NodeWords, Tree};
+use oncilla_opencl::device::host_memory_beside;
 use std::iter::successors;
 use std::sync::atomic::AtomicU32;
 
@@ -93,6 +94,12 @@ impl Memory {
 /// Bytes of memory that the process has now; `None` if the system does not say.
 pub fn resident_bytes() -> Option<usize> {
     if cfg!(windows) { system::resident_bytes().map(|bytes| bytes.now) } else { status_bytes("VmRSS:") }
+}
+
+/// Bytes of memory that are taken by the process and by its buffers on devices that share the machine's memory, for
+/// those who keep within a limit; 0 if the system does not say.
+pub fn taken_bytes() -> usize {
+    resident_bytes().unwrap_or(0) + host_memory_beside()
 }
 
 /// The most bytes of memory that the process has had at any time; `None` if the system does not say.

@@ -58,7 +58,9 @@ pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
 pub(crate) use fault::{guarded, why_refused};
 pub use inputs::Inputs;
 pub use limits::{Clock, Go};
-pub use memory::{LEAST_TREE_MB, Memory, bytes_of_mb, most_of_cache, peak_resident_bytes, resident_bytes, too_low};
+pub use memory::{
+    LEAST_TREE_MB, Memory, bytes_of_mb, most_of_cache, peak_resident_bytes, resident_bytes, taken_bytes, too_low,
+};
 pub use odd::UNKNOWN;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};

@@ -1,6 +1,6 @@
 //! How much memory a search may take.
 
-use crate::engine::{LEAST_TREE_MB, bytes_of_mb, most_of_cache, resident_bytes, too_low};
+use crate::engine::{LEAST_TREE_MB, bytes_of_mb, most_of_cache, taken_bytes, too_low};
 
 /// Memory that a search takes besides its tree and its notes.
 const BESIDE_BYTES: usize = 2 << 20;
@@ -25,13 +25,12 @@ impl MemoryBudget {
         Self { hash: bytes_of_mb(hash_mb), limit, cache: bytes_of_mb(cache_mb).min(most), program }
     }
 
-    /// Calls `make`, whose result stays in memory, and adds the growth of the resident memory to the program's. What
+    /// Calls `make`, whose result stays in memory, and adds the growth of the memory that is taken to the program's. What
     /// the last search has left in memory is not counted.
     pub fn count<T>(&mut self, make: impl FnOnce() -> T) -> T {
-        let resident = || resident_bytes().unwrap_or(0);
-        let before = resident();
+        let before = taken_bytes();
         let made = make();
-        self.program += resident().saturating_sub(before);
+        self.program += taken_bytes().saturating_sub(before);
         made
     }
 

@@ -18,7 +18,8 @@
 //   FAULTY_UNITS=N          compute units, none among them
 //   FAULTY_ALIGNMENT=N      bits of which a region of a buffer begins at a multiple, none among them
 //   FAULTY_OPTION=TEXT      the compiler is told this as well
-//   FAULTY_MICROSECONDS=N   what a launch takes for each group
+//   FAULTY_MICROSECONDS=N   what a launch takes for each group along dimension 0
+//   FAULTY_RESET=N          a launch that takes more microseconds than that is lost, as with a GPU that is reset
 //   FAULTY_OPENS=N          the first N devices that are opened are out of memory
 //   FAULTY_SAYS=1           a line for each program that is built
 #define _GNU_SOURCE
@@ -140,6 +141,8 @@ int clEnqueueNDRangeKernel(Handle queue, Handle kernel, unsigned dimensions, con
         return 0;
     }
     if (groups && range[0] / local[0] > groups) range[0] = groups * local[0];
-    usleep(number("FAULTY_MICROSECONDS") * (range[0] / local[0]));
+    size_t microseconds = number("FAULTY_MICROSECONDS") * (range[0] / local[0]);
+    if (number("FAULTY_RESET") && microseconds > number("FAULTY_RESET")) return -5;
+    usleep(microseconds);
     return real(queue, kernel, dimensions, offset, range, local, count, list, event);
 }

@@ -18,7 +18,7 @@ pub use alone::{Turn, Turns};
 pub use arena::Arenas;
 pub use error::Error;
 pub use programs::{ProgramKey, Programs};
-pub use session::{Arg, Argument, Buffer, Commands, Copies, Kernel, Program, Read, Session, Time};
+pub use session::{Arg, Argument, Buffer, Commands, Copies, Kernel, Program, Read, Session, Time, host_memory_beside};
 
 use ocl::ffi::*;
 use std::cmp::Reverse;

@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use std::mem::size_of_val;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The largest compiled program that is believed, in bytes.
 const MAX_BINARY: usize = 256 << 20;
@@ -70,9 +71,20 @@ pub struct Buffer {
     len: usize,
 }
 
+/// Bytes of the buffers in the host's memory that are not the process's own, see [`host_memory_beside`].
+static BESIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of host memory that all buffers of this process take without being part of its resident memory: those on
+/// devices that share the host's memory. (A driver for the host's own cores allocates them like any other memory.)
+pub fn host_memory_beside() -> usize {
+    BESIDE.load(Ordering::Relaxed)
+}
+
 #[derive(Debug)]
 struct Mem {
     handle: cl_mem,
+    /// How many bytes of [`BESIDE`] are its own.
+    beside: usize,
     /// True if the buffer was filled when it was made and no kernel writes to it: weights and the like.
     is_constant: bool,
     /// The buffer of which this one is a part, and how many elements come before it there.
@@ -184,6 +196,7 @@ impl Drop for Session {
 
 impl Drop for Mem {
     fn drop(&mut self) {
+        BESIDE.fetch_sub(self.beside, Ordering::Relaxed);
         // SAFETY: it is ours and alive; commands in the queue hold their own reference.
         unsafe { clReleaseMemObject(self.handle) };
     }
@@ -323,7 +336,10 @@ impl Session {
         let mem = unsafe { clCreateBuffer(self.context, CL_MEM_READ_WRITE, bytes, null_mut(), &mut status) };
         let made = Made { device: &self.device.name, status };
         made.check("clCreateBuffer", mem.is_null())?;
-        Ok(Buffer { mem: Arc::new(Mem { handle: mem, is_constant, part_of: None }), len })
+        let is_beside = self.device.shares_memory && self.device.kind != Kind::Cpu;
+        let beside = if is_beside { bytes } else { 0 };
+        BESIDE.fetch_add(beside, Ordering::Relaxed);
+        Ok(Buffer { mem: Arc::new(Mem { handle: mem, beside, is_constant, part_of: None }), len })
     }
 
     /// Memory for constants, which are written to its regions afterwards.
@@ -352,7 +368,7 @@ impl Session {
         };
         let made = Made { device: &self.device.name, status };
         made.check("clCreateSubBuffer", mem.is_null())?;
-        let mem = Mem { handle: mem, is_constant: of.mem.is_constant, part_of: Some((of.clone(), at)) };
+        let mem = Mem { handle: mem, beside: 0, is_constant: of.mem.is_constant, part_of: Some((of.clone(), at)) };
         Ok(Buffer { mem: Arc::new(mem), len })
     }
 
@@ -905,4 +921,26 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for u32 {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::device_is_there;
+
+    #[test]
+    fn buffers_of_a_gpu_without_memory_of_its_own_are_counted() {
+        let Some(device) = device_is_there() else { return };
+        let held = |shares_memory, kind| {
+            let session = Session::open(&Device { shares_memory, kind, ..device.clone() }).unwrap();
+            let buffer = session.buffer(1000).unwrap();
+            let with = host_memory_beside();
+            drop(buffer);
+            with.wrapping_sub(host_memory_beside())
+        };
+        // (All other tests have the host's own cores.)
+        let kinds = [(true, Kind::Gpu), (true, Kind::Accelerator), (false, Kind::Gpu), (true, Kind::Cpu)];
+        let counted = kinds.map(|(shares_memory, kind)| held(shares_memory, kind));
+        assert_eq!(counted, [4000, 4000, 0, 0]);
+    }
 }

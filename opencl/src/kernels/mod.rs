@@ -119,6 +119,9 @@ pub(crate) struct Value {
     pub buffer: Buffer,
 }
 
+/// Programs by the family and the options that they were compiled with.
+pub(crate) type CompiledPrograms = Vec<(String, Program)>;
+
 /// Makes kernels for one session: it knows the tuning and keeps the compiled programs.
 #[derive(Debug)]
 pub(crate) struct Kernels<'a> {
@@ -131,7 +134,7 @@ pub(crate) struct Kernels<'a> {
     activations: u32,
     /// The largest number of channels that a convolution of the graph makes.
     widest: usize,
-    programs: Vec<(String, Program)>,
+    programs: CompiledPrograms,
     scratch: Option<[Buffer; 2]>,
 }
 
@@ -144,8 +147,18 @@ impl<'a> Kernels<'a> {
             _ => 0,
         });
         let widest = widest.max().unwrap_or(0);
-        let (programs, scratch) = (Vec::new(), None);
+        let (programs, scratch) = (CompiledPrograms::default(), None);
         Self { session, graph, tuning, precision, max_batch, activations, widest, programs, scratch }
+    }
+
+    /// With what was compiled already, for a session in the same context.
+    pub fn with_programs(self, programs: CompiledPrograms) -> Self {
+        Self { programs, ..self }
+    }
+
+    /// What was compiled, for [`Kernels::with_programs`].
+    pub fn into_programs(self) -> CompiledPrograms {
+        self.programs
     }
 
     /// The session for which the kernels are made.

@@ -64,22 +64,36 @@ impl OpenCl {
     /// Compares batches of growing sizes with the host, as long as none takes too long; measures them, and sets the
     /// largest and the preferred batch by that.
     pub(super) fn fit_batches(&mut self) -> Result<(), Fault> {
+        self.fit(Self::check_in)
+    }
+
+    /// Sets the largest batch by the time that batches of growing sizes take, unless that is done, whatever they
+    /// compute.
+    pub(super) fn limit_batches(&mut self) -> Result<(), Fault> {
+        match self.common.rate {
+            Some(_) => Ok(()),
+            None => self.fit(|_, _, _| Ok(())),
+        }
+    }
+
+    fn fit(&mut self, check_in: impl Fn(&mut Self, &[usize], usize) -> Result<(), Fault>) -> Result<(), Fault> {
         let mut timed: Vec<Timed> = Vec::new();
         for (turn, batch) in LADDER.into_iter().enumerate() {
             let is_long = timed.last().is_some_and(|last| last.expected(batch) > limit(self.launches(batch)));
             if batch > self.common.max_batch || is_long {
                 break;
             }
-            self.check_in(&[batch], turn)?;
+            check_in(self, &[batch], turn)?;
             timed.push(Timed { batch, seconds: self.seconds(batch)? });
         }
         let Some(&last) = timed.last() else { return Ok(()) };
         self.common.max_batch = largest(last, limit(self.launches(last.batch)), self.common.max_batch);
+        self.common.largest_piece = self.common.largest_piece.min(self.common.max_batch);
         timed.retain(|timed| timed.batch <= self.common.max_batch);
         if let Some(best) = preferred(&timed) {
             (self.common.preferred, self.common.rate) = (best.batch, Some(best.rate()));
         }
-        self.check_in(&[self.common.max_batch], LADDER.len())
+        check_in(self, &[self.common.max_batch], LADDER.len())
     }
 
     /// The shorter one of two runs; before that, the kernels are compiled for this size.

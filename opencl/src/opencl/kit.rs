@@ -358,6 +358,36 @@ mod tests {
     }
 
     #[test]
+    fn a_device_for_small_batches_has_memory_for_no_more() {
+        let Some(device) = device_is_there() else { return };
+        for (what, graph) in kit() {
+            let input = canary::planes(3 * graph.input().len());
+            for (network, variant) in [(0, Variant::Cpu), (1, Variant::Cpu), (0, Variant::Gpu), (1, Variant::Gpu)] {
+                let tuning = Tuning { network, ..Tuning::start(variant, 8) };
+                let options = Options { max_batch: 24, tuning: Some(tuning), ..Options::default() };
+                let mut made = OpenCl::unchecked_on(&device, graph.clone().into(), &options).expect(what);
+                let answers = |made: &mut OpenCl| {
+                    let mut outputs = Outputs::default();
+                    made.evaluate(&input, &mut outputs).expect("it runs");
+                    outputs
+                };
+                let (expected, before, launches) = (answers(&mut made), made.memory, made.launches(3));
+                // As it is for a device that is quick enough for so many.
+                made.common.max_batch = 13;
+                let mut made = made.with_less_memory(24);
+                assert_eq!(made.memory.written, before.written, "{what}: more than half");
+                made.common.max_batch = 3;
+                let mut made = made.with_less_memory(24);
+                assert!(made.memory.written < before.written, "{what}: {:?}, before {before:?}", made.memory);
+                assert_eq!((made.max_batch(), made.launches(3)), (3, launches), "{what}");
+                assert!(answers(&mut made) == expected, "{what}, {variant} kernels, {network}");
+                assert!(made.evaluate(&input.repeat(2), &mut Outputs::default()).is_err(), "{what}: six positions");
+                made.another().expect("there is room").agrees_with_host().expect(what);
+            }
+        }
+    }
+
+    #[test]
     fn every_part_is_there_and_every_kind_of_layer_in_it() {
         let kit = kit();
         assert_eq!(kit.len(), 6);

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::analysis::request::MOST_VALUES;
 use crate::console::aside;
-use crate::engine::{LEAST_TREE_MB, Settings, most_of_cache, resident_bytes, too_low};
+use crate::engine::{LEAST_TREE_MB, Settings, most_of_cache, taken_bytes, too_low};
 use crate::options::Analysis;
 
 /// Memory that a search uses besides its tree: for a thread, events and a batch.
@@ -42,7 +42,7 @@ impl Shares {
         let left = match settings.ram_limit_mb {
             0 => usize::MAX,
             limit => {
-                let resident = resident_bytes().unwrap_or(0) >> 20;
+                let resident = taken_bytes() >> 20;
                 let beside = resident + analysis.queue_mb + 2 * analysis.line_mb + VALUES_MB;
                 let least = beside + parts * (BESIDE_TREE_MB + LEAST_TREE_MB);
                 too_low(BESIDE_TREES, limit, least).iter().for_each(|note| aside(&format!("oncilla: {note}")));
