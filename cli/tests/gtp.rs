@@ -695,12 +695,13 @@ fn games_are_written_and_read() {
     let input = format!(
         "boardsize 9\nkata-set-rules japanese\nkomi 5.5\nfixed_handicap 2\nplay w E5\nplay b pass\nplay w F5\nshowboard\n\
          printsgf {file}\nboardsize 5\nkata-set-rules chinese\nkomi 0\nloadsgf {file}\nshowboard\nloadsgf {file} 2\nshowboard\n\
-         loadsgf {file} 5\n"
+         loadsgf {file} 5\nshowboard\nloadsgf {file} 0\n"
     );
     let all = heard(&QUICK, &input);
     assert_eq!(all[7], all[13]);
     assert!(all[15].2.starts_with("Move 1: B to play") && all[15].2.contains("(O)"), "{}", all[15].2);
-    assert!(!all[16].0 && all[16].2.contains("expected a move from 1 to 4"), "{}", all[16].2);
+    assert_eq!((all[16].0, &all[17].2), (true, &all[7].2), "beyond the end is the end");
+    assert!(!all[18].0 && all[18].2.contains("expected a move from 1 on, got 0"), "{}", all[18].2);
     assert!(folder.text("a game.sgf").contains("HA[2]AB[gc][cg]"), "{}", folder.text("a game.sgf"));
 }
 
@@ -1030,6 +1031,12 @@ fn the_score_of_a_game_that_goes_on_is_what_is_expected() {
     talk.ask("komi 7");
     let score = talk.ask("final_score");
     assert!(score == "0" || score[2..].parse::<f32>().unwrap().fract() == 0.0, "{score}");
+    // With stones of both colours, only the stones themselves are surrounded.
+    for line in ["clear_board", "komi 0.5", "fixed_handicap 4", "play w E5"] {
+        talk.ask(line);
+    }
+    let score = talk.ask("final_score");
+    assert!(score.starts_with("B+") && score[2..].parse::<f32>().unwrap() > 15.0, "{score}");
 }
 
 #[test]

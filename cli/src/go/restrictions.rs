@@ -40,6 +40,19 @@ impl Restrictions {
         self.forbidden.iter().flatten().any(|forbidden| forbidden.until_depth > 1)
     }
 
+    /// Both restrictions; `None` if both restrict the same player.
+    pub fn and(self, other: Self) -> Option<Self> {
+        let mut forbidden = self.forbidden;
+        for (ours, theirs) in forbidden.iter_mut().zip(other.forbidden) {
+            match (ours.is_empty(), theirs.is_empty()) {
+                (false, false) => return None,
+                (true, _) => *ours = theirs,
+                (false, true) => {}
+            }
+        }
+        Some(Self { forbidden })
+    }
+
     /// Bytes that the restrictions take besides their own size.
     pub fn bytes(&self) -> usize {
         self.forbidden.iter().map(|forbidden| size_of_val(&**forbidden)).sum()

@@ -204,10 +204,17 @@ fn rule(words: Args<'_>) -> Option<Value> {
     Some(json!({ "player": player, "moves": moves, "untilDepth": depth.parse::<u32>().ok()? }))
 }
 
+/// What is left out by `avoid` and `allow`, of which each player may have one.
 fn restrictions(avoid: Vec<Value>, allow: Vec<Value>, size: Size) -> Result<Restrictions, String> {
-    let lists = [("avoidMoves", avoid), ("allowMoves", allow)].into_iter().filter(|(_, list)| !list.is_empty());
-    let object: Object = lists.map(|(name, list)| (name.to_string(), Value::Array(list))).collect();
-    Restrictions::read(Fields(&object), size).map_err(|bad| format!("{}: {}", bad.field, bad.error))
+    let read = |key: &str, field: &str, list: Vec<Value>| {
+        if list.is_empty() {
+            return Ok(Restrictions::default());
+        }
+        let object = Object::from_iter([(field.to_string(), Value::Array(list))]);
+        Restrictions::read(Fields(&object), size).map_err(|bad| format!("{key}: {}", bad.error))
+    };
+    let (avoided, others) = (read("avoid", "avoidMoves", avoid)?, read("allow", "allowMoves", allow)?);
+    avoided.and(others).ok_or_else(|| "syntax error: Cannot specify both avoid and allow for a player".to_string())
 }
 
 /// The fields of a move, in KataGo's order.
@@ -310,6 +317,10 @@ mod tests {
                 && request.restrictions.allows(Color::Black, 3, at("D4"))
         );
         assert!(!request.restrictions.allows(Color::White, 0, SIZE.pass()));
+        let (request, _) = read("allow b D4,E5 1 avoid w C3 3").unwrap();
+        let allows = |color, text| request.restrictions.allows(color, 0, at(text));
+        assert!(allows(Color::Black, "E5") && !allows(Color::Black, "C3"));
+        assert!(allows(Color::White, "E5") && !allows(Color::White, "C3"));
         let (request, _) = read("allow b D4 1").unwrap();
         assert!(
             request.restrictions.allows(Color::Black, 0, at("D4"))

@@ -165,6 +165,8 @@ pub struct Clock {
     whole: Option<(Reading, f64)>,
     /// Seconds that a move costs in addition to the time that the player uses.
     lag: f64,
+    /// Whether the last move left more than the cap: what is above it is cut off, which is no lag.
+    was_cut: bool,
 }
 
 const MS: f64 = 1000.0;
@@ -173,7 +175,8 @@ impl Clock {
     /// A clock that has not run yet.
     pub fn new(system: System, params: ManagerParams) -> Self {
         let (main, manager, latency) = (system.main(), manager(params), Latency::default());
-        let mut clock = Self { system, params, main, overtime: None, manager, latency, whole: None, lag: 0.0 };
+        let mut clock =
+            Self { system, params, main, overtime: None, manager, latency, whole: None, lag: 0.0, was_cut: false };
         clock.enter_overtime(0.0);
         clock
     }
@@ -206,16 +209,20 @@ impl Clock {
         let reading = Reading { network_plies: Some(2.0 * moves_left), overhead_ms: lag * MS, ..Reading::default() };
         let ms = match (self.system, self.overtime) {
             (System::None, _) => return None,
-            (System::Main { increment, most, .. }, _) => {
-                let reading = Reading { base_ms: self.main * MS, increment_ms: increment * MS, ..reading };
+            (System::Main { increment, cap, most, .. }, _) => {
+                // The manager takes no lag from a clock whose ply tells that moves have been played without it.
+                let ply = u32::from(self.was_cut);
+                let reading = Reading { base_ms: self.main * MS, increment_ms: increment * MS, ply, ..reading };
                 let most = Reading { base_ms: most * MS, ..reading }.deadline_ms();
-                self.manager.on_move_start(&reading, 0).limit_ms.min(most)
+                // What the clock would have above its cap after the move is lost if the move does not use it.
+                let above = self.main + increment - cap;
+                self.at_least(reading, self.part(reading, self.main, above)).min(most)
             }
             // The whole period belongs to this move.
             (System::ByoYomi { .. }, Some(period)) => self.all_of(reading, period.left),
             (System::Canadian { .. }, Some(period)) => {
-                let reading = Reading { base_ms: period.left * MS, moves_to_go: Some(period.count), ..reading };
-                self.manager.on_move_start(&reading, 0).limit_ms
+                let own = Reading { base_ms: period.left * MS, moves_to_go: Some(period.count), ..reading };
+                self.at_least(own, self.part(reading, period.left, period.left / f64::from(period.count)))
             }
             (System::ByoYomi { period, .. }, None) => self.before_overtime(reading, period),
             (System::Canadian { period, stones, .. }, None) => {
@@ -228,25 +235,36 @@ impl Clock {
     /// The milliseconds for a move in main time that overtime follows. In overtime a move would have `share` seconds,
     /// so a move in main time gets no less than that.
     fn before_overtime(&mut self, reading: Reading, share: f64) -> f64 {
-        let reading = Reading { base_ms: self.main * MS, ..reading };
-        let own = self.manager.on_move_start(&reading, 0).limit_ms;
-        let all = self.all_of(reading, share);
-        if own >= all {
-            self.whole = None;
-            return own;
-        }
-        // The old manager would take the time beyond its own budget for a delay.
-        self.manager = manager(self.params);
-        all
+        let own = Reading { base_ms: self.main * MS, ..reading };
+        self.at_least(own, self.part(reading, share, share))
     }
 
     /// The milliseconds that a move may take of `seconds` that belong to it alone: all but what a delay would cost.
     fn all_of(&mut self, reading: Reading, seconds: f64) -> f64 {
-        let overhead_ms = self.latency.overhead_ms(reading.overhead_ms);
-        let reading = Reading { base_ms: seconds * MS, overhead_ms, stall_ms: self.latency.stall_ms(), ..reading };
-        let limit = reading.deadline_ms();
+        let (reading, limit) = self.part(reading, seconds, seconds);
         self.whole = Some((reading, limit));
         limit
+    }
+
+    /// A clock that shows `left` seconds, and the milliseconds of `part` of them without the lag; at most all but what
+    /// a delay would cost.
+    fn part(&self, reading: Reading, left: f64, part: f64) -> (Reading, f64) {
+        let overhead_ms = self.latency.overhead_ms(reading.overhead_ms);
+        let reading = Reading { base_ms: left * MS, overhead_ms, stall_ms: self.latency.stall_ms(), ..reading };
+        (reading, (part * MS - overhead_ms).min(reading.deadline_ms()))
+    }
+
+    /// The milliseconds that the manager gives a move by `own`, or those of `part` if they are more.
+    fn at_least(&mut self, own: Reading, part: (Reading, f64)) -> f64 {
+        let limit = self.manager.on_move_start(&own, 0).limit_ms;
+        if limit >= part.1 {
+            self.whole = None;
+            return limit;
+        }
+        // The old manager would take the time beyond its own budget for a delay.
+        self.manager = manager(self.params);
+        self.whole = Some(part);
+        part.1
     }
 
     /// Ends the move that was started: it took `seconds` and made `playouts` playouts.
@@ -260,7 +278,10 @@ impl Clock {
         let seconds = seconds + self.lag;
         match self.system {
             System::None => {}
-            System::Main { increment, cap, .. } => self.main = ((self.main - seconds).max(0.0) + increment).min(cap),
+            System::Main { increment, cap, .. } => {
+                let left = (self.main - seconds).max(0.0) + increment;
+                (self.main, self.was_cut) = (left.min(cap), left > cap);
+            }
             System::ByoYomi { .. } | System::Canadian { .. } => match self.overtime {
                 None => {
                     let beyond = (seconds - self.main).max(0.0);
@@ -478,6 +499,47 @@ mod tests {
             let fair = left / f64::from(count);
             let given = share(left, count);
             assert!((fair..3.0 * fair).contains(&given), "{given} of {left} for {count}");
+        }
+    }
+
+    /// `time_settings M P 1` is how controllers say byoyomi.
+    #[test]
+    fn the_last_moves_of_a_period_use_it_up() {
+        for (left, count) in [(8.0, 1), (3.0, 1), (5.0, 1), (5.0, 2), (10.0, 3)] {
+            let mut clock = clock(&format!("canadian 0 {left} {count}"));
+            let mut used = 0.0;
+            for _ in 0..count {
+                let limit = clock.start(100.0, 0.2).unwrap();
+                clock.used(limit, 100);
+                used += limit + 0.2;
+            }
+            assert!((0.75 * left..left).contains(&used), "{used} of {left} for {count}");
+            assert_eq!(clock.overtime, Some(Overtime { left, count }), "a new period");
+        }
+    }
+
+    #[test]
+    fn what_a_capped_clock_would_lose_is_used() {
+        for (main, increment, cap) in [(3.0, 3.0, 3.0), (5.0, 2.0, 5.0), (60.0, 5.0, 30.0)] {
+            let mut clock = clock(&format!("fischer-capped {main} {increment} {cap} -1"));
+            for _ in 0..20 {
+                let (left, limit) = (clock.main, clock.start(100.0, 0.2).unwrap());
+                let above = left + increment - cap;
+                assert!(limit >= (above - 0.2).min(left - 0.6) && limit < left, "{limit} of {left}");
+                clock.used(limit, 100);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_a_capped_clock_is_no_lag() {
+        let mut clock = clock("fischer-capped 30 0.5 30 -1");
+        let first = clock.start(100.0, 0.2).unwrap();
+        for _ in 0..10 {
+            clock.used(0.05, 100);
+            assert_eq!(clock.main, 30.0);
+            let limit = clock.start(100.0, 0.2).unwrap();
+            assert!(limit > 0.8 * first, "{limit}, at first {first}");
         }
     }
 

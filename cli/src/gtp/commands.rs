@@ -70,7 +70,7 @@ pub const ALL: [(&str, Handler); 55] = [
     ("lz-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Lz))),
     ("kata-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),
     ("analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),
-    ("stop", Answers(|_, args| args::none(args).map(|()| String::new()))),
+    ("stop", Answers(stop)),
     ("kata-raw-nn", Answers(raw)),
     ("kata-raw-human-nn", Answers(raw_human)),
     ("time_settings", Answers(time_settings)),
@@ -196,6 +196,14 @@ fn undo(session: &mut Session, args: Args<'_>) -> Reply {
         return Err("cannot undo: no move was played".to_string());
     }
     session.player.forget_beyond(session.record.moves().len());
+    session.ponders = false;
+    Ok(String::new())
+}
+
+/// Ends what is thought about in the opponent's time, and an analysis, which ends with any line.
+fn stop(session: &mut Session, args: Args<'_>) -> Reply {
+    args::none(args)?;
+    session.ponders = false;
     Ok(String::new())
 }
 
@@ -285,6 +293,7 @@ impl Session {
 
     /// Plays the decision, and returns its text.
     fn carry_out(&mut self, color: Color, decision: Decision) -> Reply {
+        self.ponders = false;
         if let Decision::Play(mv) = decision {
             self.record.play(color, mv)?;
             self.ponders = true;
@@ -373,7 +382,8 @@ fn analyze(
     let lines = &mut session.lines;
     let look = |search: &Search<'_>| {
         stream.begin();
-        if let Some(line) = writer.line(&params, search) {
+        // An empty line would end the answer.
+        if let Some(line) = writer.line(&params, search).filter(|line| !line.is_empty()) {
             stream.say(&line);
         }
         !lines.is_ready()
@@ -510,6 +520,7 @@ fn kata_time_settings(session: &mut Session, args: Args<'_>) -> Reply {
 
 fn final_score(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
+    session.ponders = false;
     let lead = match scoring::by_the_rules(&session.record) {
         Some(lead) => lead,
         None => session.player.judge(&session.record, None)?.final_lead(&session.record),
@@ -523,6 +534,7 @@ fn final_status_list(session: &mut Session, args: Args<'_>) -> Reply {
     if !scoring::STATUSES.contains(&status) {
         return Err(args::expected(&what, args));
     }
+    session.ponders = false;
     let judged = match Judged::by_the_rules(&session.record) {
         Some(judged) => judged,
         None => session.player.judge(&session.record, None)?,
@@ -544,10 +556,12 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     // Names and comments in older files may be in any encoding.
     let text = crate::utf16::read_lossily(Path::new(&file)).map_err(|error| cannot(format!("{file}: {error}")))?;
     let sgf = sgf::read(&text).map_err(cannot)?;
-    let moves = before.map_or(sgf.moves.len(), |before: usize| before.saturating_sub(1));
-    if moves > sgf.moves.len() {
-        return Err(cannot(format!("expected a move from 1 to {}, got {}", sgf.moves.len() + 1, moves + 1)));
-    }
+    // As in KataGo, a number beyond the end means the end.
+    let moves = match before {
+        Some(0) => return Err(cannot("expected a move from 1 on, got 0".to_string())),
+        Some(before) => sgf.moves.len().min(before - 1),
+        None => sgf.moves.len(),
+    };
     let board = Board::with_stones(sgf.size, sgf.stones.iter().copied()).map_err(|error| cannot(error.to_string()))?;
     let first = sgf.first.or(sgf.moves.first().map(|(color, _)| *color)).unwrap_or_else(|| setup::mover(&board));
     let rules = rules_of_file(&sgf, session.record.rules());

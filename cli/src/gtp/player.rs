@@ -19,7 +19,7 @@ use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{advantage, chance, handicap};
 use crate::console::aside;
-use crate::engine::{Memory, Settings as EngineSettings, resident_bytes};
+use crate::engine::{Memory, Settings as EngineSettings, taken_bytes};
 use crate::go::{
     self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Reporter, Search,
     beside, shares_of_cache,
@@ -112,7 +112,7 @@ impl Player {
         let params = Self::defaults().of(typed, meaning)?;
         Imitation::at_the_start(&model, &params, typed, meaning)?;
         let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, evaluator)).transpose()?;
-        let memory_budget = MemoryBudget::new([hash_mb, ram_limit_mb, cache_mb], resident_bytes().unwrap_or(0));
+        let memory_budget = MemoryBudget::new([hash_mb, ram_limit_mb, cache_mb], taken_bytes());
         let [of_main, of_human] = shares_of_cache(memory_budget.cache, human.is_some());
         human.iter_mut().for_each(|human| human.set_cache(of_human));
         Ok(Self {
@@ -305,7 +305,10 @@ impl Player {
             return Ok(Decision::Play(game.size().pass()));
         }
         let lag = self.settings.lag_buffer;
-        let moves_left = moves_left(game.size().area(), turn);
+        // As in KataGo, stones that were set up count as played: a game that begins with them is not at its beginning.
+        let set_up: usize = Color::ALL.iter().map(|color| record.setup().stones(*color).len()).sum();
+        let stones = set_up + turn;
+        let moves_left = moves_left(game.size().area(), stones);
         // This is a copy, because a move that is not kept, or that fails, takes no time of the clock.
         let mut clock = self.clocks[color as usize].clone();
         let budget = clock.start(moves_left, lag);
@@ -346,14 +349,14 @@ impl Player {
             }
         }
         let passes = judged.is_some_and(|judged| wins_by_pass(&game, &result, judged.white_lead(record)));
-        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, turn, game.size()) }))
+        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, stones, game.size()) }))
     }
 
     /// Chooses the best move, another one by chance, or one that a player of the profile would play.
-    fn choose(&mut self, result: &SearchResult, turn: usize, size: Size) -> Move {
+    fn choose(&mut self, result: &SearchResult, stones: usize, size: Size) -> Move {
         let values: Vec<f64> = result.choices.iter().map(|candidate| candidate.value).collect();
         let values = self.settings.imitating(&result.choices, &self.settings.left(&values), size.pass());
-        let at = self.settings.choose(&values, turn, size.area(), self.random.uniform().into());
+        let at = self.settings.choose(&values, stones, size.area(), self.random.uniform().into());
         result.choices.get(at).map_or(size.pass(), |candidate| candidate.mv)
     }
 
@@ -399,7 +402,9 @@ impl Player {
         // Only the main network judges, and the search explores as usual.
         let human_profile = self.params.human_profile.filter(|_| self.imitation().by_main);
         let alone = Params { human_profile, human_root_explore: 0.0, ..self.params };
-        let params = Params { ignore_pre_root_history: true, ..alone };
+        // As in KataGo: an advantage would shift the score, and a single pass would end the game.
+        let fair = Params { playout_doubling_advantage: 0.0, conservative_pass: true, ..alone };
+        let params = Params { ignore_pre_root_history: true, ..fair };
         let request = AnalyzeRequest::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);

@@ -23,7 +23,7 @@ pub struct Judged {
     /// Each player's points without living stones, as far as they count under the rules' tax.
     territory: [PointSet; 2],
     lead: f64,
-    /// Whether each point that a player surrounds is expected to stay that player's.
+    /// Whether nothing is open, and each point that a player surrounds is expected to stay that player's.
     is_settled: bool,
     /// White's lead with komi and bonuses, as a search of the position expects it.
     expected: f64,
@@ -45,10 +45,11 @@ impl Judged {
             taxed = taxed_area(&filled, rules.suicide, rules.tax);
             lead = taxed_lead(&area, &taxed, &filled, rules);
         }
-        let is_settled = Color::ALL.into_iter().all(|color| {
+        let is_safe = |color: Color| {
             let sign: f64 = color.sign();
             area.of(color).iter().all(|point| sign * owned(point) > SETTLED)
-        });
+        };
+        let is_settled = open.is_empty() && Color::ALL.into_iter().all(is_safe);
         for point in open.iter() {
             let owned = owned(point);
             if owned.abs() > SETTLED {

@@ -54,7 +54,7 @@ pub fn read(text: &str) -> Result<Sgf, String> {
                 let text = values.first().map_or("", String::as_str);
                 sgf.moves.push((color(name), place(name, text, size)?));
             }
-            "AB" | "AW" | "AE" | "PL" if !sgf.moves.is_empty() => {
+            "AB" | "AW" | "AE" if !sgf.moves.is_empty() => {
                 return Err(format!("{name}: expected moves alone behind the first move"));
             }
             "AB" | "AW" => {
@@ -67,7 +67,8 @@ pub fn read(text: &str) -> Result<Sgf, String> {
                     setup.clear(points(name, value, size)?);
                 }
             }
-            "PL" => {
+            // Behind the first move it sets up nothing: each move says whose it is.
+            "PL" if sgf.moves.is_empty() => {
                 let text = values.first().map_or("", String::as_str);
                 sgf.first = crate::go::vertex::player(text.trim());
             }
@@ -146,6 +147,12 @@ fn points(property: &str, text: &str, size: Size) -> Result<PointSet, String> {
         size.coordinates(point).ok_or_else(|| format!("{property}: expected a point, got a pass"))
     };
     let ((left, top), (right, bottom)) = (corner(first)?, corner(last)?);
+    if left > right || top > bottom {
+        return Err(format!(
+            "{property}: expected the upper left corner and then the lower right one, got {}",
+            quoted(text)
+        ));
+    }
     Ok((top..=bottom).flat_map(|y| (left..=right).filter_map(move |x| size.point(x, y))).collect())
 }
 
@@ -257,12 +264,16 @@ mod tests {
             ("(;SZ[9];B[é])", "B: expected a point"),
             ("(;SZ[9];B[aa];AB[bb])", "AB: expected moves alone"),
             ("(;SZ[9]AB[])", "got a pass"),
+            ("(;SZ[9]AB[gg:cc])", "AB: expected the upper left corner"),
+            ("(;SZ[9]AB[cc:gg]AE[ag:ga])", "AE: expected the upper left corner"),
             ("(;9[x])", "expected a property"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
         assert_eq!(read("(;)").unwrap().size, Size::STANDARD);
+        let game = read("(;SZ[9]PL[B];B[ee]PL[W];W[cc])").unwrap();
+        assert_eq!((game.moves.len(), game.first), (2, Some(Color::Black)), "whose turn it is may be said again");
     }
 
     #[test]
