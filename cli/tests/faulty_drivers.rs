@@ -424,7 +424,7 @@ fn batches_are_no_larger_than_a_slow_device_is_quick_enough_for() {
 #[test]
 fn a_self_test_keeps_within_what_a_slow_device_is_quick_enough_for() {
     let Some(lab) = lab() else { return };
-    let slow = [GPU, ("FAULTY_MICROSECONDS", "10000"), ("FAULTY_RESET", "100000")];
+    let slow = [GPU, ("FAULTY_MICROSECONDS", "4000"), ("FAULTY_RESET", "125000")];
     let output = lab.run(&["selftest", "--backend=opencl"], &slow);
     let said = format!("{}{}", stdout(&output), stderr(&output));
     assert!(output.status.success() && !said.contains("(-5)"), "{said}");

@@ -525,7 +525,7 @@ mod tests {
             for _ in 0..20 {
                 let (left, limit) = (clock.main, clock.start(100.0, 0.2).unwrap());
                 let above = left + increment - cap;
-                assert!(limit >= (above - 0.2).min(left - 0.6) && limit < left, "{limit} of {left}");
+                assert!(limit >= (above - 0.2).min(left - 0.9) && limit < left, "{limit} of {left}");
                 clock.used(limit, 100);
             }
         }
