@@ -239,11 +239,17 @@ fn each_alone(plan: &Plan, isa: Isa, team: &Team, workspaces: &mut [Workspace], 
     if jobs.len() == 1 {
         return jobs.for_each(|mut job| workspaces[0].run(plan, isa, &mut job, None));
     }
-    // There is only one round: a thread that has nothing left to do may sleep.
-    drop(team.wake());
-    let jobs = Mutex::new(jobs);
-    // A poisoned lock means that another thread has panicked; the team passes the panic on.
-    let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
+    let jobs = Mutex::new((jobs, Some(team.wake())));
+    let next = || {
+        // A poisoned lock means that another thread has panicked; the team passes the panic on.
+        let (jobs, awake) = &mut *jobs.lock().ok()?;
+        let job = jobs.next();
+        if job.is_none() {
+            // There is only one round: a thread that has nothing left to do may sleep.
+            *awake = None;
+        }
+        job
+    };
     team.each(workspaces.iter_mut(), |workspace| {
         while let Some(mut job) = next() {
             workspace.run(plan, isa, &mut job, None);

@@ -60,7 +60,7 @@ pub(super) trait Arith {
 
     fn times(x: Self::Vector, y: Self::Vector) -> Self::Vector;
 
-    /// `x / y`, if `y` is neither zero nor infinite; the last bit may be off.
+    /// `x / y`, if `x` is finite and `y` neither zero nor infinite; the last bit may be off.
     fn over(x: Self::Vector, y: Self::Vector) -> Self::Vector;
 
     /// The larger of `a` and each number; a NaN stays a NaN.
