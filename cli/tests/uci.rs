@@ -319,7 +319,7 @@ fn to_clear_the_tree_leaves_the_cache() {
 #[test]
 fn every_go_gets_one_best_move() {
     let mut engine = Engine::start();
-    for next in ["go nodes 5", "position startpos", "ucinewgame", "setoption name ClearTree"] {
+    for next in ["go nodes 5", "position startpos", "ucinewgame"] {
         engine.say("go infinite");
         engine.until("info depth");
         engine.say(next);
@@ -329,6 +329,33 @@ fn every_go_gets_one_best_move() {
         engine.until("bestmove");
         let lines = engine.ask("isready", "readyok");
         assert_eq!(best_moves(&lines), 0, "{next}");
+    }
+}
+
+#[test]
+fn a_tree_is_cleared_before_the_next_search() {
+    let mut engine = Engine::with(&["--backend=random", TO_THE_LAST_VISIT]);
+    engine.say("go infinite");
+    engine.until("info depth 3");
+    engine.say("setoption name ClearTree");
+    let lines = engine.ask("isready", "readyok");
+    assert_eq!(best_moves(&lines), 0, "the search goes on: {lines:#?}");
+    engine.ask("stop", "bestmove");
+    engine.say("go nodes 5");
+    let lines = engine.until("bestmove");
+    assert!(visits(&lines[lines.len() - 2]) < 10, "{lines:#?}");
+}
+
+/// Everything is proven after some visits, the last of which change neither the best move nor a depth.
+#[test]
+fn an_infinite_search_that_has_proven_all_says_so() {
+    let args = ["--backend=constant", "--threads=1", "--minibatch-size=1"];
+    for position in ["7k/8/6K1/8/8/8/7P/R7 b - - 0 1", "k7/8/1K6/8/8/8/7P/7R b - - 0 1"] {
+        let mut engine = Engine::with(&args);
+        engine.say(&format!("position fen {position}"));
+        engine.say("go infinite");
+        while !engine.until("info depth").last().unwrap().contains(" score mate -") {}
+        engine.ask("stop", "bestmove");
     }
 }
 

@@ -162,9 +162,8 @@ impl Engine {
         self.tell(Command::NewGame);
     }
 
-    /// Forgets the tree, and nothing else.
+    /// Forgets the tree, and nothing else, before the next search: a running one goes on.
     pub fn forget(&mut self) {
-        self.abort();
         self.tell(Command::Forget);
     }
 

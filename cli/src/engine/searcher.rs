@@ -146,6 +146,7 @@ impl Searcher {
                 self.time = TimeManagers::new(&self.settings);
                 // What could not be had for the last game may be there now.
                 self.evaluator.want_again();
+                self.tablebases.want_again();
             }
             Command::Forget => self.tree.forget(),
             Command::Position(position) => self.position = position,
@@ -189,6 +190,7 @@ impl Searcher {
 
     /// Loads what is needed. What is lacking is returned as an error, whether something else was found for it or not.
     fn load(&mut self) -> Result<(), String> {
+        self.open_tablebases();
         let lacks = if self.must_load() { self.make_evaluator()? } else { None };
         if self.must_weigh() {
             self.set_cache(CacheSize { entries: 0, mb: 0 });

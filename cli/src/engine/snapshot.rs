@@ -108,6 +108,18 @@ impl Snapshot {
         })
     }
 
+    /// What the observer is to be told while a search can't go on and may not end: when it begins to wait, which it has
+    /// not done if `has_waited` is false, and if it has been told nothing for long.
+    pub fn while_it_waits(&mut self, search: &Search<'_>, counts: &Counts, has_waited: bool) -> Option<Info> {
+        let now = Instant::now();
+        let is_silent = self.last.as_ref().is_some_and(|last| now - last.at > LONGEST_SILENCE);
+        if has_waited && !is_silent {
+            return None;
+        }
+        self.last.iter_mut().for_each(|last| last.at = now);
+        Some(self.info(search, counts)).filter(|info| !info.lines.is_empty())
+    }
+
     /// How the search stands.
     pub fn info(&self, search: &Search<'_>, counts: &Counts) -> Info {
         // The time before the first answers says nothing about the speed, nor does the time in which a search waits at

@@ -24,6 +24,13 @@ impl OpenTables {
         self.paths == paths
     }
 
+    /// Looks again for tables that were not there.
+    pub fn want_again(&mut self) {
+        if self.tables.is_none() {
+            self.paths.clear();
+        }
+    }
+
     /// Opens the tables in these folders instead; returns lines for a person.
     pub fn open(&mut self, paths: &str) -> Vec<String> {
         *self = Self { paths: paths.to_string(), ..Self::default() };

@@ -26,6 +26,7 @@ pub struct Watch<'w, 's, 'm> {
 impl Watch<'_, '_, '_> {
     /// Runs until the search is over.
     pub fn run(mut self, time: &mut MoveTime, snapshot: &mut Snapshot, observer: &mut dyn Observer) {
+        let mut waits = false;
         loop {
             let ponder_hit = self.control.ponder_hit_at();
             let counts = self.shared.counts();
@@ -45,11 +46,17 @@ impl Watch<'_, '_, '_> {
             if ends {
                 return;
             }
-            drop(search);
             if halted || reached {
+                // What was found last may not have been news, such as a proof.
+                let news = snapshot.while_it_waits(&search, &counts, std::mem::replace(&mut waits, true));
+                drop(search);
+                self.shared.take_notes().iter().for_each(|note| observer.note(note));
+                news.iter().for_each(|info| observer.info(info));
                 self.control.wait_for_wish(ponder_hit);
                 continue;
             }
+            drop(search);
+            waits = false;
             self.search_on(time);
             self.tally.record(&self.shared.take_fresh());
             self.shared.take_notes().iter().for_each(|note| observer.note(note));

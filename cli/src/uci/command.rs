@@ -323,7 +323,7 @@ impl<'l> GoWords<'l> {
             // A best move needs at least one node.
             "nodes" => self.nodes = Some(self.number(keyword, words, 1).max(1) as u64),
             "depth" => self.depth = Some(self.small_number(keyword, words, 1)),
-            "mate" => self.mate = Some(self.small_number(keyword, words, 1)),
+            "mate" => self.mate = Some(self.small_number(keyword, words, 1)).filter(|&n| n > 0),
             "movestogo" => self.moves_to_go = Some(self.small_number(keyword, words, 0)).filter(|&n| n > 0),
             _ => return false,
         }
@@ -583,6 +583,7 @@ mod tests {
         assert_eq!(go("go movetime 12.75").0.move_time_ms, Some(12));
         assert_eq!(go("go movetime 1.2.3").1.len(), 1);
         assert_eq!(go("go wtime 5 movestogo 0").0.clock.unwrap().moves_to_go, None);
+        assert_eq!(["go mate 0 nodes 5", "go mate -3"].map(|line| go(line).0.mate), [None; 2]);
         assert_eq!(go("go foo 7 nodes 3 bar").0.nodes, Some(3));
     }
 }

@@ -343,12 +343,9 @@ impl Session {
         let change = self.typed.set_by_name(opt, name, value).map_err(|error| error.to_string())?;
         match change {
             Change::Pressed => {
-                // There is only one button.
-                let next = self.finish_search();
-                if next == Next::GoOn {
-                    self.engine.forget();
-                }
-                return Ok(next);
+                // There is only one button. As in Lc0 it counts from the next search on.
+                self.engine.forget();
+                return Ok(Next::GoOn);
             }
             Change::WithoutEffect(reason) => {
                 self.console.note(&format!("{}: accepted, without effect: {reason}", opt.name));
