@@ -198,7 +198,7 @@ impl Evaluator {
         }
     }
 
-    /// Like [`Service::keep_batches`].
+    /// Like [`super::service::Service::keep_batches`].
     pub fn keep_batches(&self) {
         self.network().into_iter().for_each(|network| network.service.keep_batches());
     }
