@@ -244,10 +244,11 @@ pub trait Repository: Sync {
     fn lock(&self, key: Key) -> Self::Node<'_>;
 
     /// Prefetches a node that is about to be locked. The node may have left the repository already.
-    fn touch(&self, _key: Key) {}
+    fn prefetch(&self, _key: Key) {}
 
-    /// Prefetches what selection is about to read of a node, whose own words have arrived since [`Repository::touch`].
-    fn touch_edges(&self, _key: Key) {}
+    /// Prefetches what selection is about to read of a node, whose own words have arrived since
+    /// [`Repository::prefetch`].
+    fn prefetch_edges(&self, _key: Key) {}
 
     /// A new node without visits, the `edge`th child of `parent` (a root has none); `None` when there is no room.
     fn create(&self, parent: Option<(Key, u16)>) -> Option<Key>;

@@ -33,7 +33,7 @@ pub fn set(word: &AtomicU32, to: u32) {
 /// Prefetches a word that will be read or written soon, without waiting for it.
 #[cfg(not(loom))]
 #[inline(always)]
-pub fn touch(word: &AtomicU32) {
+pub fn prefetch(word: &AtomicU32) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

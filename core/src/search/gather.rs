@@ -63,7 +63,7 @@ impl<R: Repository> Search<R> {
                 let event = events[at].borrow_mut();
                 if event.stage == Stage::Descending {
                     match self.descend(event) {
-                        None => event.leaf.into_iter().for_each(|node| self.repository.touch(node)),
+                        None => event.leaf.into_iter().for_each(|node| self.repository.prefetch(node)),
                         Some(met) => {
                             event.met = met;
                             under_way -= 1;
@@ -86,7 +86,7 @@ impl<R: Repository> Search<R> {
             && !event.path.is_empty()
             && let Some(node) = event.leaf
         {
-            self.repository.touch_edges(node);
+            self.repository.prefetch_edges(node);
         }
     }
 

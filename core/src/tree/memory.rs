@@ -190,14 +190,14 @@ impl<'m> Repository for Tree<'m> {
 
     #[cfg(not(loom))]
     #[inline]
-    fn touch(&self, key: Key) {
-        crate::sync::touch(&self.node(slot_of(key))[STATE]);
+    fn prefetch(&self, key: Key) {
+        crate::sync::prefetch(&self.node(slot_of(key))[STATE]);
     }
 
     #[cfg(not(loom))]
     #[inline]
-    fn touch_edges(&self, key: Key) {
-        super::node::touch_edges(self.words, self.node(slot_of(key)));
+    fn prefetch_edges(&self, key: Key) {
+        super::node::prefetch_edges(self.words, self.node(slot_of(key)));
     }
 
     fn create(&self, _parent: Option<(Key, u16)>) -> Option<Key> {

@@ -82,20 +82,20 @@ const LINE_WORDS: usize = 16;
 /// then the wrong words are prefetched, in vain.
 #[cfg(not(loom))]
 #[inline]
-pub(super) fn touch_edges(all: &[AtomicU32], node: &NodeWords) {
+pub(super) fn prefetch_edges(all: &[AtomicU32], node: &NodeWords) {
     let state = get(&node[STATE]);
-    let touch = |at: usize| _ = all.get(at).map(crate::sync::touch);
+    let prefetch = |at: usize| _ = all.get(at).map(crate::sync::prefetch);
     // If no edge is left to be opened, selection does not read the priors.
     if state & EXPANDED != 0 && (state & BRANCH == 0 || get(&node[UPCOMING]) != 0) {
         let priors = get(&node[PRIORS]) as usize;
-        touch(priors);
-        touch(priors + (state >> COUNT_SHIFT) as usize / 2);
+        prefetch(priors);
+        prefetch(priors + (state >> COUNT_SHIFT) as usize / 2);
     }
     if state & BRANCH != 0 {
         let (branch, records) = (get(&node[BRANCH_ARRAY]) as usize, (get(&node[RECORDS]) & 0xffff) as usize);
         let end = branch + FIRST_RECORD + records.min(MAX_EDGES) * RECORD;
-        (branch..end).step_by(LINE_WORDS).for_each(touch);
-        touch(end - 1);
+        (branch..end).step_by(LINE_WORDS).for_each(prefetch);
+        prefetch(end - 1);
     }
 }
 

@@ -89,6 +89,26 @@ fn what_is_proven_on_one_path_is_true_on_all() {
     assert!(proven > 300, "{proven} nodes proven by their children");
 }
 
+/// Another path may have proven the child, which no visit of the edge knows.
+#[test]
+fn a_certain_result_has_the_childs_value_on_all_paths() {
+    let mut unknown = 0;
+    for seed in 0..60 {
+        let mut game = RandomGame { seed, width: 3, length: 5, endings: 30, commuting: true, first: None };
+        on_both_graphs!(5000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1 + (seed % 5) as usize, 600);
+            for edge in search.repository().nodes().flat_map(|node| node.visited()) {
+                let certain = edge.child().filter(|child| child.bounds().closed()).map(|child| child.value());
+                if let Some((certain, value)) = certain.zip(edge.value()) {
+                    assert_eq!((value.wl, value.d, value.m), (-certain.wl, certain.d, certain.m));
+                    unknown += usize::from(edge.q(0.0).is_some_and(|q| (q - value.wl).abs() > 1e-3));
+                }
+            }
+        });
+    }
+    assert!(unknown > 0, "no path was behind another");
+}
+
 #[test]
 fn a_full_graph_goes_on_and_loses_nothing() {
     for seed in 0..6 {
