@@ -8,8 +8,11 @@
 //! `[out][in][kernel][kernel]` as cross-correlation with zero padding that keeps the board's size, dense `[out][in]`
 //! with `y = W·x + b`.
 //!
-//! An attention network has no layers of its own for what is done to each square alone: a linear map of every token is
-//! a 1×1 convolution, its skip connection the convolution's residual.
+//! Fusions (bias, squeeze-excite, residual, activation) are part of a layer, so that a backend can't omit them.
+//!
+//! An attention network needs only a few types of layers of its own. It has none for what is done to each square alone:
+//! a linear map of every token is a 1×1 convolution, its skip connection the convolution's residual. An RMS norm has no
+//! weights, because they are merged into the layers that read it.
 //!
 //! A board is square unless [`Graph::on_board`] says otherwise.
 //!

@@ -1,7 +1,8 @@
 //! Runs a network [`graph`] on an OpenCL device or on the host's own cores.
 //!
 //! The crate knows no game: it takes a graph of layers with weights, and batches of input planes. `oncilla-nets` makes
-//! graphs from Lc0's and KataGo's network files; its front page has an example. In this crate *host* means the CPU.
+//! graphs from Lc0's and KataGo's network files; its front page has an example. In this crate *host* means the CPU: the
+//! backend that is always available.
 #![warn(missing_docs)]
 
 pub mod backend;

@@ -2,6 +2,18 @@
 //!
 //! A batch is one write, one chain of kernels in an in-order queue, and one read for each head: the host doesn't look
 //! at anything between layers. Weights are packed and sent once, when the backend is made.
+//!
+//! A launch may get lost, when a GPU is reset, possibly without an error. So outputs have their own memory, an element
+//! of each is set to NaN on the device before a batch, and the event of each launch is checked at the end. The host's
+//! own cores, which are not reset, need neither, nor does NVIDIA's driver, which fails every call after a failed
+//! launch.
+//!
+//! On a CPU device a batch of more than 16 positions a core goes through the network in pieces of that size, one behind
+//! the other in the queue: a layer's output is still in its core's cache for the next one, and values need room for one
+//! piece only.
+//!
+//! [`OpenCl::another`] makes a second backend for the same device. So two batches are on a device at once, and it has
+//! work while the host reads the answers of one.
 
 mod batches;
 pub(crate) mod canary;

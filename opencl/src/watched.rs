@@ -3,6 +3,10 @@
 //! A thread that waits for a driver that hangs hangs as well, and OpenCL can't wait with a time limit. So the driver
 //! gets a thread of its own, with buffers of its own, and the caller waits as long as is reasonable. The thread costs a
 //! batch some ten microseconds: for devices whose batches take hundreds.
+//!
+//! How long that is, [`Patience`] says. A caller that has to report its best move, and has one, waits less
+//! ([`Backend::evaluate_unless`]). A batch that it abandons is no failure of the device as long as its answer may come;
+//! until then this backend takes no other.
 
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::Graph;

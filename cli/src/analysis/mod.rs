@@ -12,6 +12,10 @@
 //! its share of `--queue-mb`, no more input is read. Answers are kept until the client reads them; when they have used
 //! their share, a search that has ended waits until there is room for its answer. Each worker has a tree of its own.
 //! Every accepted turn gets exactly one line with `isDuringSearch` false, however it ends.
+//!
+//! Answers are read from the tree itself (`Observer::look`). Chess-specific code is in `query`, `moves`, `hash` and
+//! `answer`, Go-specific code in [`go`]: the queue and its workers (`crew`), the output, the actions and the order of
+//! turns are the same for both.
 
 mod actions;
 mod answer;

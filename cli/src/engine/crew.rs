@@ -1,4 +1,12 @@
-//! The threads that do a search's playouts.
+//! The threads that do a search's playouts, in one of three ways:
+//!
+//! - The searcher's own thread does them. The same answers give the same tree, and limits are checked by count unless a
+//!   clock is among them.
+//! - Threads that each take all roles (`Threads`).
+//! - Threads with one role each and queues between them (`GatherThreads`, `EvalThreads`, `BackpropThreads`):
+//!   `pipeline`.
+//!
+//! Leaves are processed and counted in the same way in all three (`leaves`).
 
 use super::evaluator::Evaluator;
 use super::leaf::LeafRules;

@@ -1,5 +1,8 @@
 //! Faults of the program itself, which must not leave a GUI waiting for its move: panics, and answers that the search
 //! refuses.
+//!
+//! Each thread of a search works under a guard. When one panics, the others bring back the remaining events as far as
+//! possible, the search ends as at a limit, and its tree is discarded.
 
 use oncilla_core::search::Refused;
 use std::any::Any;

@@ -1,4 +1,11 @@
 //! Evaluations that take into account which pieces hang (`Hints`).
+//!
+//! The analysis of a position (`oncilla_chess::tactics`) takes 0.6 million instructions, about as long as an evaluation
+//! by `tiny` on a processor with AVX-512. So the search threads do it while they gather a batch and the backend may
+//! evaluate another one, and the evaluation cache stores the corrected answers.
+//!
+//! Hints belong to one network. The built-in networks include theirs; another network has none unless a file is given.
+//! `eval` and `backendbench` show the raw output of a network.
 
 use super::builtin::BuiltIn;
 use super::settings::{HintsFrom, Weights};

@@ -1,5 +1,8 @@
 //! What is done with leaves: some are answered at once, the others wait together for the evaluator.
 //!
+//! The result of a leaf is looked up in this order: rules, tablebase (both in `leaf`), the graph, the evaluation cache,
+//! the evaluator.
+//!
 //! Workers (`playouts.rs`) and threads with one role each (`pipeline.rs`) differ in which thread brings an answered
 //! leaf to the root, and when. A worker does so before it gathers the next one, which then knows of it: that makes the
 //! tree of a single thread always the same. Threads with roles pass the leaf on to threads that do nothing but bring

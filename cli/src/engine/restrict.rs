@@ -3,6 +3,8 @@
 //! At the root itself the core can leave moves out ([`Go::search_moves`](super::Go::search_moves)): there the other
 //! moves keep their priors. Below the root, an edge that may not be taken must not exist, so the leaf is answered with
 //! fewer moves, and the priors of those that are left add up to one.
+//!
+//! Such a leaf has another key in the graph and in the cache of evaluations.
 
 use oncilla_chess::{Board, Color, File, Move, Rank, Square};
 use std::hash::{DefaultHasher, Hash, Hasher};

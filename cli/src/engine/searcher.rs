@@ -1,4 +1,17 @@
 //! The search's thread, which owns the tree's memory and takes one command after the other.
+//!
+//! It owns all state of a game: the evaluator and its configuration (`held`), the memory that `RamLimitMb` leaves to
+//! tree and cache (`budget`), the user's tablebases (`syzygy`), and the contents of the tree with the positions for
+//! which it can be reused (`kept`). While it searches it is the watchdog (`watch`); a `crew`, hired for one search,
+//! runs the playouts.
+//!
+//! If tablebases contain the root, only its best moves by the tables are searched, unless the user names moves. If the
+//! shortest mate that rule 50 permits is in the built-in tables, only its moves are searched, and the proof that their
+//! leaves bring ends the search. The tables in files have other distances: there the search chooses among all wins in
+//! time.
+//!
+//! The built-in tables are computed when a position first needs one, or while the opponent's clock runs once six men
+//! are left.
 
 use super::Search;
 use super::budget::MemoryBudget;

@@ -2,6 +2,8 @@
 //!
 //! The main network searches. The one beside it is asked about the root alone: what players of a profile would play
 //! there, and how they would fare.
+//!
+//! It has an evaluator of its own, which is asked when a search begins.
 
 use super::Evaluator;
 use crate::engine::{EvaluatorSettings, Weights, model, of_network};

@@ -1,4 +1,5 @@
-//! A network on boards of each size; each is made when the size is first asked for.
+//! A network on boards of each size; each is made when the size is first asked for. On a board of known size KataGo's
+//! pooling has two numbers a channel, and no mask is needed.
 //!
 //! A search holds the one for its board, and none that is held is dropped. Of the others, the most recently used ones
 //! stay.

@@ -1,6 +1,9 @@
 //! How moves of the root count besides their values when the game comes to its end, as in KataGo, so that games end as
 //! people end them: without moves where everything is settled (`rootEndingBonusPoints`, `rootPruneUselessMoves`), and
 //! without a pass before the last neutral points are filled (`fillDameBeforePass`).
+//!
+//! What a move costs is part of the value in its edge, and so affects the path of the search and the choice. The means
+//! in the notes do not contain it.
 
 use super::notes::Averages;
 use super::{Evaluation, Game};

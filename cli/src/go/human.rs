@@ -3,6 +3,8 @@
 //!
 //! Such a playout chooses its move at the root by the policy of the network for human play, with an exploration of its
 //! own; below the root it goes on like any other, and its visit counts as much.
+//!
+//! For such a playout the core is restricted to a single root move.
 
 use super::search::Search;
 use oncilla_core::Move;

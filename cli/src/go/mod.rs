@@ -3,6 +3,19 @@
 //! [`Evaluator`] runs a network on boards of any size, and [`Search`] searches a position with it and sums up the
 //! results. The rules of the game are in `oncilla_go`; the search is the core's, with KataGo's utility of results and
 //! scores ([`utility`]).
+//!
+//! Besides [`Search`] this has what analysis, GTP and `eval` read alike: parameters ([`params`]) and the plan of a
+//! search that follows from them (`plan`), positions and rules ([`setup`], [`vertex`]), moves that are left out
+//! ([`restrictions`]), whom a network for human play imitates (`imitation`), and what analysis and GTP say of a search
+//! (`answer`).
+//!
+//! The core's search gets one number for each position, its utility, scaled to the range of a value. What does not fit
+//! the tree is in [`notes`] beside it. After each playout the positions of its line are computed anew from their notes
+//! (`backup`): the network's evaluation is weighted by its uncertainty (`uncertainty`) and corrected by the results of
+//! searches after the same move elsewhere ([`bias`]).
+//!
+//! A game that has ended is `Ending::Scored` to the core, which proves nothing, because the score counts as well as the
+//! winner.
 
 mod answer;
 mod backup;

@@ -2,7 +2,7 @@
 //!
 //! The tree is told one number for each position, its utility. Score, lead and ownership are kept here, in a note for
 //! each position, from White's view. Notes are found by the moves that lead to their positions, as the tree's nodes
-//! are.
+//! are. Means of score, lead and ownership over a node's visits are computed on request.
 
 use super::Evaluation;
 use super::bias::{Biases, Correction, Pattern, Place, Told};

@@ -1,9 +1,9 @@
 //! A tree that is kept from move to move.
 //!
 //! What the network has said of a position stays. What belongs to the root alone is made anew when the game goes on:
-//! its policy (temperature, noise, symmetries, optimism, moves that are left out), and the utility of a score, which
-//! depends on what is expected at the root; with that every value in the tree is computed anew, from the leaves to the
-//! root.
+//! its policy (temperature, noise, symmetries, optimism, moves that are left out), by `Search::renew_root` of the core,
+//! and the utility of a score, which depends on what is expected at the root; with that every value in the tree is
+//! computed anew, from the leaves to the root (`Search::revalue_edge`, `Search::revalue`).
 
 use super::backup::lacks_visits;
 use super::notes::At;

@@ -1,4 +1,7 @@
 //! The root of a search: what the networks say of it, and what follows from that and from the plan.
+//!
+//! If the position is its own mirror image, one of several symmetric moves is searched, and the others are reported as
+//! its images.
 
 use super::evaluator::{Batch, Evaluator, Question};
 use super::notes::{Note, Passed};

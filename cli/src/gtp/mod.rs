@@ -10,6 +10,16 @@
 //! when the next line comes. Between two batches a search checks whether it has to end or report. Nothing but answers
 //! goes to standard output.
 //!
+//! The search, its parameters and its output are those of analysis ([`crate::go`]); the clock is that of GTP (`clock`).
+//! The last search is kept (`slot`): if the game went on from its position, and the network's inputs are the same, the
+//! next one begins with its tree. Between two lines the engine may ponder in that slot.
+//!
+//! Ownership is determined by searches without passes, because a search that may end the game counts dead stones as
+//! they lie. If the engine has given a handicap it plays for more than its network would (`advantage`), by an amount
+//! that follows from the game and from its evaluations in its own turns; a plan names the player, and a search converts
+//! that to the side to move. A network for human play beside the main one changes the choice of the move (`imitation`),
+//! and the search only if it is told to explore that network's moves (`go/human.rs`).
+//!
 //! Specification: <https://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html>.
 
 mod advantage;

@@ -2,8 +2,9 @@
 //! OPTIONS.md.
 //!
 //! [`args`], [`config`], [`overrides`] or `setoption` pass an option's text to [`Typed`], which checks it against its
-//! row of the table and keeps the value; [`Typed::meaning`] applies all rows' setters and returns the engine's settings.
-//! Nothing is opened, loaded or started for this, but the existence of a file may be checked.
+//! row of the table and keeps the value; [`Typed::meaning`] applies all rows' setters and returns the engine's
+//! settings. Nothing is opened, loaded or started for this, but the existence of a file may be checked. These
+//! [`Settings`](crate::engine::Settings) are the only part of the options that the engine sees.
 
 pub mod args;
 pub mod backend;

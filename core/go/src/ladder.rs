@@ -1,4 +1,5 @@
-//! Ladders: chains that are chased from one atari to the next until they are captured, or get away.
+//! Ladders: chains that are chased from one atari to the next until they are captured, or get away. They are read in
+//! place, by playing and undoing one stone after the other.
 
 use heapless::Vec;
 

@@ -1,6 +1,6 @@
 //! The sums of a node, value and moves left, in fixed point.
 //!
-//! Integers have the same sum in any order, and a visit is not lost beside 10⁸ others.
+//! Integers have the same sum in any order, a visit is not lost beside 10⁸ others, and it can be taken back exactly.
 
 use crate::evaluate::Value;
 use crate::repository::EdgeValue;

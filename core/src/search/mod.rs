@@ -6,6 +6,17 @@
 //! the search by `&`: any number of threads may call them at the same time. What changes the tree as a whole
 //! ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that no other thread is in it;
 //! events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
+//!
+//! An [`Event`] is a playout in flight. It holds the path from the root, because nodes have no link to their parents.
+//!
+//! A node's sums are its own evaluation plus, for each edge, the edge's completed visits times the value stored in the
+//! edge. This holds in a tree and in a graph. When a playout takes an edge whose child was visited on other paths, the
+//! edge is updated with the child's value. To choose an edge, gathering reads a node and its array, never the children.
+//!
+//! A thread may lock a child while it holds the parent, never the other way round. A gathering thread holds a node only
+//! while it chooses an edge there. It reaches a child through the locked parent, because a leaf may turn out to be the
+//! position of another node, or to have no room. Once a visit of an evaluated child has come back, the edge marks the
+//! child as *firm*, and the parent need not be locked any more.
 
 mod backprop;
 mod choice;

@@ -6,9 +6,17 @@
 //! there, the next one comes the same way. With one thread and a tree the search goes where it would go without a limit
 //! to its memory (but for what was proven of a node that is gone), and takes more playouts for it.
 //!
-//! The more visits there are to one node's room, the more playouts only restore. So that the search does not come to a
-//! standstill, there may be at most [`MOST_RESTORED`] of them for each visit of the root. Beyond that a folded node
-//! takes over what its edge has kept, and what it finds anew is added to that.
+//! The more visits there are to one node's room, the more playouts only restore ([`Search::restored`]). So that the
+//! search does not come to a standstill, there may be at most [`MOST_RESTORED`] of them for each visit of the root.
+//! Beyond that a folded node takes over what its edge has kept, and what it finds anew is added to that: a less exact
+//! search is better than one that stops making progress.
+//!
+//! Restoring playouts are missing at the root, most of all if a move became the best one recently. So the move to play
+//! is the one that would have the most visits if PUCT assigned these playouts there at the current values
+//! ([`puct::level`](super::puct::level)).
+//!
+//! A leaf whose edges find no room stays in its parent's edge, and no playout is gathered before the tree is folded.
+//! Otherwise playouts would reach that leaf repeatedly and learn no more than its one evaluation.
 
 use super::Search;
 use crate::repository::{Key, MOST_IDLE, Node, Repository};

@@ -1,5 +1,11 @@
 //! Finds the node of a position, in a graph, where positions that are reached on several paths share one node.
 //!
+//! The key comes with a leaf's answer, and the answered leaf is joined to the node with the same key. If keys are those
+//! of `History::graph_key` in `oncilla_chess`, two paths share a node only if no repetition can distinguish them. So
+//! draws by repetition, and proofs based on them, are properties of a node; no path-dependent data have to be stored,
+//! and no path can loop. A host may supply other keys: a leaf is never joined to a node on its own path, so at least no
+//! node becomes its own child.
+//!
 //! A hash table with chains beside the nodes: each entry belongs to the node in the same slot.
 
 use crate::place;

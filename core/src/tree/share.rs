@@ -1,8 +1,8 @@
 //! For each thread, a share of what all threads take from.
 //!
 //! Threads that take nodes and arrays from one place write to the same cache lines: in that place, and in what they
-//! have taken, which lies side by side. So each thread takes a larger piece at once, and its nodes and arrays from
-//! that.
+//! have taken, which lies side by side. A line that two threads write moves between processors each time. So each
+//! thread takes a larger piece at once, and its nodes and arrays from that.
 
 /// How many shares there are. If there are more threads than that, some threads have a share in common.
 #[cfg(all(feature = "std", not(loom)))]

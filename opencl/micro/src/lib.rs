@@ -7,8 +7,10 @@
 //! follows from the number of filters and from nothing else.
 //!
 //! Layers multiply in whole numbers of eight bits or in single precision, as each was marked when the pack was made,
-//! and with the rounding of the host's `--precision=int8`: only the order of additions in single precision differs.
-//! There is no fused multiply-add, so the same pack and the same planes give the same bits on every machine.
+//! and with the rounding of the host's `--precision=int8`: only the order of additions in single precision differs, and
+//! tests compare the two. There is no fused multiply-add, so the same pack and the same planes give the same bits on
+//! every machine: a search on a microcontroller can be compared with one on a PC to the visit, and `ci/firmware` does
+//! this.
 //!
 //! Of the policy's last layer only what is asked for is computed: [`Evaluation::logit`] is one sum of a convolution, or
 //! one product of a query and a key, so a position costs as many of them as it has legal moves. Moves are given by

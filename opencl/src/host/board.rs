@@ -1,7 +1,9 @@
 //! How the squares of a board are arranged in the host's memory.
 //!
-//! A plane has a border of zeros, so that a 3×3 convolution needs no case for the edge. One column of zeros between two
-//! rows serves as the right border of the one and the left border of the other:
+//! A plane of a value that a 3×3 convolution reads or makes has a border of zeros, so that there is no case for the
+//! edge; other values store their squares contiguously. Element-wise operations (gates, norms, affine layers) keep the
+//! layout of a value, so no data are moved between convolutions. One column of zeros between two rows serves as the
+//! right border of the one and the left border of the other:
 //!
 //! ```text
 //!   0 0 0 0 0 0 0 0 0          row above the board

@@ -1,4 +1,8 @@
 //! Where an element of a value is in a buffer.
+//!
+//! On a CPU device, values are stored in blocks of channels between 3×3 convolutions, and between 1×1 convolutions in
+//! the order of the host: see `pointwise.rs`. An affine layer leaves its output in the order of its input, too, and a
+//! pool reads either: so between the convolutions of a Go network nothing is reordered.
 
 use crate::graph::Shape;
 

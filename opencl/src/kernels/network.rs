@@ -1,5 +1,15 @@
 //! Launches `network.cl` and `position.cl`: all launches of a chain as a single one, on the cores of a host or on a
-//! GPU.
+//! GPU. These files say how the groups share the work.
+//!
+//! The program contains the texts of all kernels as functions. A table has a row for each launch that it replaces. All
+//! memory is collected in two buffers, one of weights and one of values, so that a row names its operands by their
+//! offsets. A row waits for earlier rows only if one writes data that the other reads or writes.
+//!
+//! A network with layers in eight bits, or with a kernel that is needed in two forms, keeps its launches; so does a
+//! device whose results differ, or whose groups are not known to finish if they wait for each other. On a GPU a
+//! position has to fit a group's local memory, and a group computes the squares of a chessboard: a network with
+//! convolutions on another board, like most networks for Go, keeps its launches. There this form is off unless `tune`
+//! finds it faster.
 
 use super::{ALONE_ITEMS, COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, check_batch};
 use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Session};

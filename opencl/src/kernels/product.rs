@@ -1,4 +1,13 @@
 //! What the launchers of conv.cl and winograd.cl have in common if their kernels use `product.cl`.
+//!
+//! If a compiler can't keep the sums of an item in registers, such a kernel becomes several times slower, which cannot
+//! be seen without a GPU: so `ci/gpu_compilers.py` checks what clang generates from every kernel for an AMD and an
+//! NVIDIA GPU.
+//!
+//! For a few positions a GPU mostly waits for memory and for launches (4 µs each on an H200, more elsewhere). So a
+//! group fetches the next part of its operands while it multiplies the current one, and a few positions get small
+//! groups that fetch more at a time ([`Shapes`]). How many are a few depends on the GPU's units. Sums are added in the
+//! same order, so that an answer does not depend on it.
 
 use super::{ALONE_ITEMS, Kernels, Range, Tuning, halves};
 

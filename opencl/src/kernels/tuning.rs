@@ -1,4 +1,6 @@
-//! What the kernels' texts leave open: the results are the same, the speed is not.
+//! What the kernels' texts leave open: the results are the same but for rounding, the speed is not.
+//!
+//! An answer does not depend on its batch: convolutions are direct or Winograd's, with the same tile, for every batch.
 
 use super::Variant;
 use super::starts::Start;

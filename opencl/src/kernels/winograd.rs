@@ -1,5 +1,8 @@
 //! Launches `winograd.cl`: a 3×3 convolution in two launches (CPU variant), or in three (GPU variant), of which the
 //! last is the first of the convolution that reads it.
+//!
+//! In a GPU's last launch the squeeze and excitation behind the convolution is computed, too (`conv::Joins`). The
+//! layers share the memory of the points.
 
 use super::conv::{Conv, upload_bias};
 use super::layout::Layout;

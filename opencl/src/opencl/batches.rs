@@ -1,4 +1,5 @@
-//! How large a GPU's batches are: this is measured when it is opened.
+//! How large a GPU's batches are: this is measured when it is opened and compared with the host. It gives the largest
+//! batch, and the smallest one with about the best rate, which a search gathers.
 //!
 //! A system takes a launch that lasts too long for one that hangs, and resets the GPU: after half a second where v3d or
 //! panfrost drives it, 640 ms with i915, two seconds on Windows. How many positions that is, on GPUs of which the

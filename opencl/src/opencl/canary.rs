@@ -1,4 +1,7 @@
 //! The self-check at start-up: a driver that compiles our kernels into something else is found here and not in a game.
+//!
+//! The tolerance is a share of the output's largest number, not of each number: a number near zero may be the
+//! difference of two large ones, and keeps their rounding error.
 
 use super::{Fault, OpenCl};
 use crate::backend::{Backend, BackendError, Outputs};

@@ -1,4 +1,6 @@
-//! What replaces something that a device refuses or gets wrong.
+//! What replaces something that a device refuses or gets wrong: one launch for a network by one for each layer, groups
+//! by smaller groups, batches by smaller ones if memory is short, Winograd's larger tile by the smaller one and then by
+//! the direct form.
 
 use super::Fault;
 use crate::device::Error;

@@ -2,6 +2,9 @@
 //!
 //! [`search`] walks through the knobs and keeps what is better. Its caller decides how a candidate is tried, so that a
 //! driver may hang or crash in a process that can be lost. [`Candidate::run`] is that trial. [`Record`] is the file.
+//!
+//! A candidate whose outputs differ from the host's is rejected. A record holds for a device, its driver, the text of
+//! the kernels, the shape of the graph and the precision; it is looked up when a network is loaded.
 
 mod record;
 mod search;

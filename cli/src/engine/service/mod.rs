@@ -5,14 +5,20 @@
 //! runs them is idle, the same thread takes a batch out of the queue, which has its own rows and those that others have
 //! put there, and carries it. Else it waits until its answers are there or it is its turn to carry. So a search that is
 //! alone evaluates in its own thread, with nothing between; and of many searches, those that wait while a batch is on
-//! its way make the next one. A batch departs as soon as there is a place for it (`unit`), without waiting for more
-//! rows.
+//! its way make the next one. A batch departs as soon as there is a place for it, without waiting for more rows: `unit`
+//! has the rules, and `pace` learns how large a full batch is.
 //!
 //! If a thread has more rows than one batch takes, or if there are several devices, helpers carry the other rows:
 //! threads that are started when they are first needed.
 //!
 //! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; but it does
 //! depend on which of several devices evaluates it.
+//!
+//! Of several devices each gets as many rows as it has completed by the time the others finish theirs.
+//!
+//! If a device fails to answer, the host does, unless a move is due: then the rows are not evaluated. After three
+//! failures in a row the device is no longer used. The host's results are used as they are. In chess, numbers that are
+//! not finite count as unknown (`odd`) and the search goes on; in Go it ends.
 
 mod pace;
 mod request;
