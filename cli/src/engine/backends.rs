@@ -1,8 +1,5 @@
 //! Networks on backends: which one runs, and why not another.
 //!
-//! Without `--backend=opencl` only a GPU is used, and only if it is measured to be faster than the host, whose backend
-//! already uses the CPU's cores. If one of several GPUs fails, the next is tried, with as much time.
-//!
 //! A tuning that does not compile, or does not agree with the host, is replaced by the initial tuning for the kind of
 //! device.
 

@@ -8,8 +8,7 @@
 //!
 //! The more visits there are to one node's room, the more playouts only restore ([`Search::restored`]). So that the
 //! search does not come to a standstill, there may be at most [`MOST_RESTORED`] of them for each visit of the root.
-//! Beyond that a folded node takes over what its edge has kept, and what it finds anew is added to that: a less exact
-//! search is better than one that stops making progress.
+//! Beyond that a folded node takes over what its edge has kept, and what it finds anew is added to that.
 //!
 //! Restoring playouts are missing at the root, most of all if a move became the best one recently. So the move to play
 //! is the one that would have the most visits if PUCT assigned these playouts there at the current values

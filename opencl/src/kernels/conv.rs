@@ -1,4 +1,7 @@
 //! Launches `conv.cl`.
+//!
+//! Squares are ordered as `Graph::sides` says, for both forms of convolution. 5×5 convolutions are always direct, and a
+//! network without them has no code for them.
 
 use super::layout::Layout;
 use super::product::{self, Groups, Shapes, with_product};
