@@ -7,7 +7,7 @@
 //! Layers that are plain products of matrices are in [`super::product`].
 //!
 //! Every function is compiled once for each instruction set, from one generic body that the compiler turns into vector
-//! code.
+//! code (see `arith::Form`). The tests run all forms that the processor supports.
 
 use super::arith::{self, Arith, Form, activate_vector};
 use super::board::{Board, LANES};

@@ -33,7 +33,8 @@
 //!
 //! One large number in a row costs the others their digits. So convolutions of the network's input, where ones stand
 //! beside a count of moves, stay in single precision: in tiles, the error of maia-1500 was ten times as large. The
-//! sub-option `tiles=false` of the program turns tiles off. Devices are compared with what vectors compute.
+//! sub-option `tiles=false` of the program turns tiles off. Devices are compared with what vectors compute. In tests on
+//! processors without AMX loops replace the instructions.
 
 // On other targets tiles are never granted, and a program has no value of their types.
 #[cfg_attr(

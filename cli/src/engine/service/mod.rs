@@ -14,8 +14,6 @@
 //! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; but it does
 //! depend on which of several devices evaluates it.
 //!
-//! Of several devices each gets as many rows as it has completed by the time the others finish theirs.
-//!
 //! If a device fails to answer, the host does, unless a move is due: then the rows are not evaluated. After three
 //! failures in a row the device is no longer used. The host's results are used as they are. In chess, numbers that are
 //! not finite count as unknown (`odd`) and the search goes on; in Go it ends.
