@@ -153,7 +153,7 @@ impl Snapshot {
     }
 
     fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Option<Line> {
-        let value = match edge.value() {
+        let value = match edge.known_value() {
             Some(value) => value,
             None => unvisited(search).map(|value| Value { m: value.m + 1.0, ..value })?,
         };
@@ -161,7 +161,7 @@ impl Snapshot {
         let mv = self.mv(edge);
         let known = mv.and_then(|mv| self.results.of_move(mv, edge.ending(), value));
         let value = known.unwrap_or_else(|| self.shown(search, value));
-        let mate = mate(edge).or_else(|| tablebase_mate(known?.wl, edge.m()));
+        let mate = mate(edge).or_else(|| tablebase_mate(known?.wl, moves_left(edge)));
         // The mate that the search found may be a longer one.
         let mate = mate.map(|found| mv.and_then(|mv| self.results.mate_with(mv)).unwrap_or(found));
         Some(Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) })
@@ -274,7 +274,12 @@ pub fn mate(edge: &EdgeView<'_>) -> Option<i32> {
         _ => return None,
     };
     let beyond = if ending == Ending::Tablebase { TABLEBASE_MATE } else { 1.0 };
-    Some(sign * moves_to_mate(edge.m(), beyond))
+    Some(sign * moves_to_mate(moves_left(edge), beyond))
+}
+
+/// Plies that are left after the move.
+fn moves_left(edge: &EdgeView<'_>) -> Option<f32> {
+    edge.known_value().map(|value| value.m)
 }
 
 /// Moves until mate if a table knows the edge's result; `None` if that is a draw.

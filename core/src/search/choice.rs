@@ -41,7 +41,8 @@ fn certainty<R: Repository>(edge: &EdgeView<'_, R>) -> Certainty {
 }
 
 fn shorter<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>) -> Ordering {
-    b.m().unwrap_or(0.0).total_cmp(&a.m().unwrap_or(0.0))
+    let plies = |edge: &EdgeView<'_, R>| edge.known_value().map_or(0.0, |value| value.m);
+    plies(b).total_cmp(&plies(a))
 }
 
 /// How moves without a certain result are compared.

@@ -306,20 +306,22 @@ impl<'a, R: Repository> EdgeView<'a, R> {
         self.visit?.value.map(|value| value.q(draw_score))
     }
 
-    /// Moves left after the move, in plies, as [`EdgeView::value`] has them.
+    /// Moves left after the move, in plies.
     pub fn m(&self) -> Option<f32> {
-        self.value().map(|value| value.m)
+        self.visit?.value.map(|value| value.m())
     }
 
-    /// The value to the side that makes the move; the moves left are the child's. Once the result is certain, so is the
-    /// value, though in a graph another path may have found that out, and no visit of this edge knows it.
+    /// The value to the side that makes the move, by the edge's visits; the moves left are the child's.
     pub fn value(&self) -> Option<Value> {
-        let own = self.visit?.value?;
+        self.visit?.value.map(|value| Value { wl: value.wl(), d: value.d(), m: value.m() })
+    }
+
+    /// [`EdgeView::value`], or the child's if its result is certain: in a graph another path may have found that out,
+    /// and no visit of this edge knows it.
+    pub fn known_value(&self) -> Option<Value> {
+        let own = self.value()?;
         let certain = self.of_child(|child| child.bounds().closed().then(|| child.mean())).flatten();
-        Some(match certain {
-            Some(Value { wl, d, m }) => Value { wl: -wl, d, m },
-            None => Value { wl: own.wl(), d: own.d(), m: own.m() },
-        })
+        Some(certain.map_or(own, |Value { wl, d, m }| Value { wl: -wl, d, m }))
     }
 
     /// Reads a part of the child, if the child is still in the tree, and still this edge's: a leaf that was lost, or

@@ -23,7 +23,7 @@ pub(super) fn mate_in<R: Repository>(search: &Search<R>) -> Option<u32> {
         by_rule && Outcome::of(edge) == Outcome::Win
     };
     let edges = search.root().into_iter().flat_map(|root| root.edges());
-    edges.filter(mates).filter_map(|edge| edge.m()).map(|plies| (plies + 0.5) as u32 / 2 + 1).min()
+    edges.filter(mates).filter_map(|edge| edge.known_value()).map(|value| (value.m + 0.5) as u32 / 2 + 1).min()
 }
 
 #[cfg(test)]

@@ -99,9 +99,9 @@ fn a_certain_result_has_the_childs_value_on_all_paths() {
             run_in_batches(search, &mut game, 1 + (seed % 5) as usize, 600);
             for edge in search.repository().nodes().flat_map(|node| node.visited()) {
                 let certain = edge.child().filter(|child| child.bounds().closed()).map(|child| child.value());
-                if let Some((certain, value)) = certain.zip(edge.value()) {
+                if let Some((certain, value)) = certain.zip(edge.known_value()) {
                     assert_eq!((value.wl, value.d, value.m), (-certain.wl, certain.d, certain.m));
-                    unknown += usize::from(edge.q(0.0).is_some_and(|q| (q - value.wl).abs() > 1e-3));
+                    unknown += usize::from(edge.value().is_some_and(|own| own != value));
                 }
             }
         });
