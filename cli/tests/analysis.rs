@@ -676,7 +676,7 @@ fn a_move_that_loses_keeps_its_prior() {
 
 #[test]
 fn what_a_table_says_is_no_mate() {
-    let Some(shared) = common::shared() else { return };
+    let Some(shared) = oncilla_testing::shared() else { return };
     let tables = format!("--syzygy-paths={}", shared.join("syzygy").display());
     let fen = "k7/8/8/3q4/4P3/8/8/K6R w - - 0 1";
     let query = json!({ "id": "a", "fen": fen, "moves": [], "maxVisits": 500 });
@@ -1019,7 +1019,7 @@ fn queries_of_a_session_wait_for_each_other() {
 #[test]
 fn a_client_analyses_a_whole_game() {
     if std::process::Command::new("python3").arg("--version").output().is_err() {
-        driver::say("skipped: python3 is not here");
+        oncilla_testing::skip("python3 is not here");
         return;
     }
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/analysis/client.py");

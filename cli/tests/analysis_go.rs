@@ -4,8 +4,9 @@
 mod common;
 mod driver;
 
-use common::{fixtures, json_lines, shared};
+use common::json_lines;
 use driver::{Analysis, ENDLESS, run, spawn, stderr, stdout};
+use oncilla_testing::{fixtures, shared};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -9,8 +9,10 @@
 mod common;
 mod driver;
 
-use common::{json_lines, shared};
-use driver::{run_bytes, say, stdout};
+use common::json_lines;
+use driver::{run_bytes, stdout};
+use oncilla_testing::say;
+use oncilla_testing::shared;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 mod driver;
 mod requests;
 
-use driver::{run, say, stderr, stdout};
+use driver::{run, stderr, stdout};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::Write;
@@ -33,7 +33,7 @@ const UNSEEN: [&str; 12] = [
 fn check(schema: &str, lines: &[String]) -> Option<Vec<Option<String>>> {
     let is_here = Command::new("python3").args(["-c", "import jsonschema"]).output();
     if !is_here.is_ok_and(|output| output.status.success()) {
-        say("skipped: the Python module jsonschema is not here");
+        oncilla_testing::skip("the Python module jsonschema is not here");
         return None;
     }
     let mut process =

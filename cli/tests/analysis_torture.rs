@@ -8,7 +8,8 @@ mod driver;
 mod random;
 mod requests;
 
-use driver::{program, say};
+use driver::program;
+use oncilla_testing::say;
 use random::Random;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -154,7 +155,7 @@ fn start_within(memory_kib: u64, args: &[&str]) -> Child {
 fn is_out_of_reach() -> bool {
     let is_emulated = program::is_emulated();
     if is_emulated {
-        say("skipped: what an emulated program takes can't be bounded");
+        oncilla_testing::skip("what an emulated program takes can't be bounded");
     }
     is_emulated
 }

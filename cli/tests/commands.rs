@@ -285,7 +285,7 @@ fn eval_tells_what_the_network_has_heads_for() {
 }
 
 fn synthetic(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nets/synthetic").join(format!("{name}.pb.gz"))
+    oncilla_testing::fixtures().join("nets/synthetic").join(format!("{name}.pb.gz"))
 }
 
 /// If a network has several heads, the chosen ones are used; a head that the network does not have is refused.
@@ -532,7 +532,7 @@ fn on_a_terminal(command: &str) -> Option<String> {
     match script.args(["-qefc", &command, "/dev/null"]).stdin(std::process::Stdio::null()).output() {
         Ok(output) => Some(stdout(&output)),
         Err(error) => {
-            driver::say(&format!("skipped: script: {error}"));
+            oncilla_testing::skip(&format!("script: {error}"));
             None
         }
     }
@@ -601,11 +601,7 @@ fn a_network_lies_beside_the_program() {
     // A hard link, because a program whose copy is still being written can't be started.
     std::fs::hard_link(&program, &beside).expect("another name");
     words.push(beside.display().to_string());
-    std::fs::copy(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nets/tiny.pb.gz"),
-        folder.0.join("a net.pb.gz"),
-    )
-    .expect("a copy");
+    std::fs::copy(oncilla_testing::fixtures().join("nets/tiny.pb.gz"), folder.0.join("a net.pb.gz")).expect("a copy");
     for name in ["--weights=a net.pb.gz", "--weights=\"a net.pb.gz\""] {
         let output = std::process::Command::new(&words[0])
             .args(&words[1..])

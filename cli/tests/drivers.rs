@@ -40,7 +40,7 @@ fn session(library: &Path, args: &[&str]) -> String {
 #[test]
 fn a_driver_that_aborts_ends_no_game() {
     if driver::program::is_emulated() {
-        driver::say("skipped: an emulated program can't start itself to look at the drivers");
+        oncilla_testing::skip("an emulated program can't start itself to look at the drivers");
         return;
     }
     let folder = Folder::new("aborting");
@@ -68,7 +68,7 @@ fn a_driver_that_aborts_ends_no_game() {
 #[test]
 fn a_driver_that_does_not_answer_ends_no_game() {
     if driver::program::is_emulated() {
-        driver::say("skipped: an emulated program can't start itself to look at the drivers");
+        oncilla_testing::skip("an emulated program can't start itself to look at the drivers");
         return;
     }
     let folder = Folder::new("silent");

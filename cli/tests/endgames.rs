@@ -6,11 +6,11 @@
 mod common;
 mod driver;
 
-use common::{fixtures, shared};
 use driver::Engine;
 use oncilla_chess::{History, Move, Terminal, notation};
 use oncilla_syzygy::three_men::{self, Known};
 use oncilla_syzygy::{RankedMove, Tablebases, Wdl};
+use oncilla_testing::{fixtures, shared};
 use std::path::{Path, PathBuf};
 
 /// A network that evaluates at random, so that only the tables keep the win.
@@ -270,7 +270,7 @@ fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {
 /// Wins all of the positions, and prints the number of plies.
 fn win_all<'a>(engine: &mut Engine, judge: &Judge, starts: impl Iterator<Item = &'a Start>, nodes: u32) {
     let plies: usize = starts.map(|start| win(engine, judge, start, nodes)).sum();
-    driver::say(&format!("{plies} plies played out, {nodes} nodes a move"));
+    oncilla_testing::say(&format!("{plies} plies played out, {nodes} nodes a move"));
 }
 
 #[test]

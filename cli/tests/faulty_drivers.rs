@@ -34,14 +34,8 @@ struct Lab {
 /// Builds the library once. `None`, after printing a line, if there is no OpenCL device or no compiler.
 fn lab() -> Option<&'static Lab> {
     static LAB: OnceLock<Result<(Folder, Lab), String>> = OnceLock::new();
-    match LAB.get_or_init(build) {
-        Ok((_, lab)) => Some(lab),
-        Err(why) => {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
-            driver::say(&format!("skipped: {why}"));
-            None
-        }
-    }
+    let (_, lab) = oncilla_testing::opencl(LAB.get_or_init(build).as_ref())?;
+    Some(lab)
 }
 
 fn build() -> Result<(Folder, Lab), String> {
@@ -305,7 +299,7 @@ fn a_compiler_that_aborts_ends_no_game() {
 fn a_compiler_that_aborts_ends_no_game_of_go() {
     let Some(lab) = lab() else { return };
     let folder = Folder::new("aborting-compiler-go");
-    let weights = common::fixtures().join("go/tiny-v8.bin.gz").display().to_string();
+    let weights = oncilla_testing::fixtures().join("go/tiny-v8.bin.gz").display().to_string();
     let cache = folder.file("cache");
     let start = |faults: &[(&str, &str)]| {
         let mut command = binary();
@@ -398,7 +392,7 @@ fn where_one_device_fails_the_next_is_tried() {
     // PoCL reports its processor twice if it is configured to.
     let two = ("POCL_DEVICES", "pthread basic");
     if stdout(&lab.run(&["devices"], &[GPU, two])).lines().filter(|line| line.contains("(gpu, ")).count() < 2 {
-        return driver::say("skipped: PoCL has one device only");
+        return oncilla_testing::skip("PoCL has one device only");
     }
     let said = lab.start(&[GPU, two, ("FAULTY_OPENS", "1")]);
     assert!(said.contains("CL_OUT_OF_HOST_MEMORY (-6); the next device runs the network"), "{said}");

@@ -7,7 +7,6 @@ mod random;
 mod targets;
 
 use random::Random;
-use std::path::Path;
 
 /// The number of mutations for each target.
 const MUTATIONS: u64 = 20_000;
@@ -20,7 +19,7 @@ const WORDS: [&[u8]; 32] = [
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let folder = oncilla_testing::repository().join("fuzz/corpus").join(target);
     let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = files.map(|file| file.expect("a file of the corpus").path()).collect();
     files.sort();

@@ -5,8 +5,9 @@
 mod common;
 mod driver;
 
-use common::{json_lines, shared, text};
-use driver::{OWN_CACHE, run, say, stderr, stdout};
+use common::{json_lines, text};
+use driver::{OWN_CACHE, run, stderr, stdout};
+use oncilla_testing::shared;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -238,14 +239,7 @@ fn the_raw_outputs_are_katagos() {
 
 /// Whether there is a device. If not, prints a line.
 fn device_is_there() -> bool {
-    match oncilla_opencl::device::list() {
-        Ok(_) => true,
-        Err(why) => {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
-            say(&format!("skipped: {why}"));
-            false
-        }
-    }
+    oncilla_testing::opencl(oncilla_opencl::device::list()).is_some()
 }
 
 #[test]

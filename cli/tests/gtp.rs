@@ -4,9 +4,9 @@
 mod common;
 mod driver;
 
-use common::{fixtures, shared};
 use driver::{Engine, Folder, run, stderr, stdout};
 use oncilla_go::{Color, Game, Rules, Size};
+use oncilla_testing::{fixtures, shared};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::Stdio;

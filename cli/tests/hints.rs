@@ -3,7 +3,6 @@
 mod driver;
 
 use driver::Engine;
-use std::path::PathBuf;
 
 /// White's queen can capture a pawn that another pawn defends.
 const HANGING: &str = "position fen 4k3/2p5/3p4/8/8/3Q4/8/4K3 w - - 0 1";
@@ -32,7 +31,7 @@ fn with(args: &[&str]) -> Engine {
 }
 
 fn fixture(name: &str) -> String {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/nets").join(name).display().to_string()
+    oncilla_testing::fixtures().join("nets").join(name).display().to_string()
 }
 
 #[test]

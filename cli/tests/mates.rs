@@ -4,7 +4,6 @@
 mod driver;
 
 use driver::Engine;
-use std::path::Path;
 
 /// A position, and the number of moves until mate, negative if the side to move is mated.
 struct Mate {
@@ -13,7 +12,7 @@ struct Mate {
 }
 
 fn mates() -> Vec<Mate> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/positions/mates.epd");
+    let path = oncilla_testing::fixtures().join("positions/mates.epd");
     let text = std::fs::read_to_string(path).expect("fixtures/positions/mates.epd");
     let mate = |line: &str| {
         let (position, dm) = line.split_once(" dm ").expect("`dm`");

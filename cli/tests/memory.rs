@@ -64,7 +64,9 @@ fn stays_below(mb: u64, options: &[(&str, String)], more: u64) {
     let begun = Instant::now();
     engine.ask("stop", "bestmove");
     let waited = begun.elapsed();
-    driver::say(&format!("RamLimitMb {mb} {options:?}: {nodes} nodes, {peak} KiB at most, stop in {waited:.1?}"));
+    oncilla_testing::say(&format!(
+        "RamLimitMb {mb} {options:?}: {nodes} nodes, {peak} KiB at most, stop in {waited:.1?}"
+    ));
     assert!(peak <= limit, "{peak} KiB of {limit} with {options:?}");
     assert!(waited < patience() / 10, "stop took {waited:?}");
 }
@@ -100,7 +102,7 @@ fn another_network_leaves_the_tree_its_room() {
         let lines = engine.ask("go nodes 30000", "bestmove");
         assert!(!lines.iter().any(|line| is_too_low_a_limit(line)), "{backend}: {lines:#?}");
         let full = lines.iter().rev().find_map(|line| number(line, "hashfull"));
-        driver::say(&format!("{backend}: hashfull {full:?}, {} KiB", kib(&engine, "VmRSS")));
+        oncilla_testing::say(&format!("{backend}: hashfull {full:?}, {} KiB", kib(&engine, "VmRSS")));
         assert!(full.is_some_and(|full| full < 400), "{mb} MiB, {backend}: {full:?}");
     }
     let peak = kib(&engine, "VmHWM");
@@ -163,7 +165,7 @@ fn trees_of_answers_are_no_larger_than_their_lines() {
     }
     (0..4).for_each(|_| assert!(engine.until("{")[0].contains(r#""treeIsCut":true"#)));
     let peak = kib(&engine, "VmHWM");
-    driver::say(&format!("four trees of 50,000 nodes: {peak} KiB at most"));
+    oncilla_testing::say(&format!("four trees of 50,000 nodes: {peak} KiB at most"));
     assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
 }
 
@@ -171,7 +173,7 @@ fn trees_of_answers_are_no_larger_than_their_lines() {
 #[test]
 fn positions_of_go_share_what_there_is() {
     let mb = 128;
-    let weights = format!("--weights={}", common::fixtures().join("go/tiny-v8.bin.gz").display());
+    let weights = format!("--weights={}", oncilla_testing::fixtures().join("go/tiny-v8.bin.gz").display());
     let bounds = [&format!("--ramlimit-mb={mb}"), "--queue-mb=8", "--line-mb=1", "--backend=host", "--threads=1"];
     let mut engine = Engine::with(&[&["analysis", "--parallel=64", &weights], &bounds[..]].concat());
     for number in 0..64 {
@@ -211,7 +213,7 @@ fn a_network_with_little_room_beside_it() {
 #[ignore = "takes minutes"]
 fn networks_and_limits() {
     let mut networks = vec!["small".to_string()];
-    if let Some(shared) = common::shared() {
+    if let Some(shared) = oncilla_testing::shared() {
         networks.push(shared.join("nets/maia-1100.pb.gz").display().to_string());
     }
     for weights in networks {

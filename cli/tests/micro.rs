@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fixtures, json_lines, position};
+use common::{json_lines, position};
 use oncilla::engine::{Inputs, canaries};
 use oncilla_chess::planes::{HistoryFill, Planes};
 use oncilla_chess::{History, MoveList, policy};
@@ -12,6 +12,7 @@ use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::host::Host;
 use oncilla_opencl::int8;
+use oncilla_testing::fixtures;
 use std::path::PathBuf;
 
 /// The size of the firmware's flash for the network, in bytes.

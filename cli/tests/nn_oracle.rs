@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::{fixtures, json_lines, position, shared, text};
+use common::{json_lines, position, text};
 use oncilla::engine::{BackendKind, Evaluator, EvaluatorSettings, HintsFrom, Weights};
 use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{History, MoveList, notation};
 use oncilla_core::evaluate::Value;
 use oncilla_nets::HeadChoice;
 use oncilla_opencl::kernels::Precision;
+use oncilla_testing::{fixtures, shared};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -181,15 +182,7 @@ fn check(rows: &[Json], nets: &Path, on: On) -> usize {
 
 /// Whether there is a device. If not, prints a line.
 fn opencl() -> bool {
-    match oncilla_opencl::device::list() {
-        Ok(_) => true,
-        Err(why) => {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{why}");
-            // Not `eprintln!`, because the test runner hides its output if a test passes.
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {why}\n").as_bytes());
-            false
-        }
-    }
+    oncilla_testing::opencl(oncilla_opencl::device::list()).is_some()
 }
 
 fn check_maia(on: On) {

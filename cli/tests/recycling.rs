@@ -14,7 +14,6 @@ use oncilla_core::repository::Repository;
 use oncilla_core::search::{EdgeView, Event, Gathered, Params, Search};
 use oncilla_core::tree::{NodeWords, Tree};
 use std::io::Write;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -197,7 +196,7 @@ impl Player {
 
 /// The positions of the fixture.
 fn positions() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/positions/recycling.epd");
+    let path = oncilla_testing::fixtures().join("positions/recycling.epd");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(str::to_string).collect()
 }

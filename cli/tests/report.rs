@@ -2,7 +2,7 @@
 
 mod driver;
 
-use driver::{Folder, binary, run, say, stderr, stdout};
+use driver::{Folder, binary, run, stderr, stdout};
 use oncilla::report::pgn::{Game, Played, Reader};
 use oncilla_chess::Square;
 use serde_json::Value;
@@ -252,7 +252,7 @@ fn open(browser: &str, folder: &Folder, page: &Path) -> (String, String) {
 #[test]
 fn the_page_opens_in_a_browser() {
     let Some(browser) = browser() else {
-        say("skipped: no chromium is here");
+        oncilla_testing::skip("no chromium is here");
         return;
     };
     let folder = Folder::new("report-page");
@@ -285,7 +285,7 @@ fn the_page_opens_in_a_browser() {
 #[test]
 fn the_page_says_who_was_mated() {
     let Some(browser) = browser() else {
-        say("skipped: no chromium is here");
+        oncilla_testing::skip("no chromium is here");
         return;
     };
     for (fen, says) in [

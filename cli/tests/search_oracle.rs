@@ -6,7 +6,8 @@
 mod common;
 mod program;
 
-use common::{fixtures, json_lines, shared, text, words};
+use common::{json_lines, text, words};
+use oncilla_testing::{fixtures, shared};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

@@ -291,7 +291,7 @@ fn what_is_measured_and_estimated_shows() {
 #[test]
 fn recorded_games_are_replayed() {
     for name in ["host", "opencl", "constant"] {
-        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../fixtures/time/game-{name}.jsonl"));
+        let file = oncilla_testing::fixtures().join(format!("time/game-{name}.jsonl"));
         let moves = std::fs::read_to_string(&file).expect("a recorded game").lines().count();
         let list = explain("smooth", 200, &[format!("--history={}", file.display())]);
         let rows = list.as_array().unwrap();

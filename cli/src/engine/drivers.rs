@@ -212,12 +212,7 @@ pub fn end_with_input_if_asked() {
 /// The device that tests use; `None`, with a line that says so, if there is none and none is required.
 #[cfg(test)]
 pub fn device_is_there(choice: &oncilla_opencl::device::DeviceChoice) -> Option<Device> {
-    oncilla_opencl::device::choose(choice)
-        .inspect_err(|error| {
-            assert!(std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() != Ok("1"), "{error}");
-            eprintln!("skipped: {error}");
-        })
-        .ok()
+    oncilla_testing::opencl(oncilla_opencl::device::choose(choice))
 }
 
 #[cfg(all(test, unix))]

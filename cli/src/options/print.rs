@@ -101,7 +101,6 @@ fn default(opt: &Opt) -> String {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-    use std::path::Path;
 
     /// Options whose line differs from Lc0's, and why.
     const OTHERWISE: [(&str, &str); 5] = [
@@ -117,21 +116,8 @@ mod tests {
 
     /// The lines of a file in the tests' shared folder; `None` if it is not there.
     fn recorded(file: &str) -> Option<Vec<String>> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle").join(file);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Some(text.lines().map(str::to_string).collect()),
-            Err(_) if std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() == Ok("1") => {
-                panic!("{} is not here", path.display())
-            }
-            Err(_) => {
-                // Not `eprintln!`, because the test runner hides its output if the test passes.
-                let _ = std::io::Write::write_all(
-                    &mut std::io::stderr(),
-                    format!("skipped: ../shared/oracle/{file} is not here\n").as_bytes(),
-                );
-                None
-            }
-        }
+        let text = std::fs::read_to_string(oncilla_testing::shared_path(&format!("oracle/{file}"))?).unwrap();
+        Some(text.lines().map(str::to_string).collect())
     }
 
     fn name_of(line: &str) -> Option<&str> {
@@ -222,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_page_about_lc0_names_what_does_nothing() {
-        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/lc0.md")).unwrap();
+        let page = std::fs::read_to_string(oncilla_testing::repository().join("docs/lc0.md")).unwrap();
         let (_, table) = page.split_once("| option of Lc0 |").expect("the table");
         let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
         let options = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(','));
@@ -233,7 +219,7 @@ mod tests {
 
     #[test]
     fn options_md_shows_this_table() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../OPTIONS.md");
+        let path = oncilla_testing::repository().join("OPTIONS.md");
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.ends_with(&markdown()), "OPTIONS.md: put in the output of `oncilla --generate options-table`");
     }

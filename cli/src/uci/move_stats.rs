@@ -53,7 +53,6 @@ fn proof(bounds: Bounds) -> &'static str {
 mod tests {
     use super::*;
     use oncilla_core::evaluate::Value;
-    use std::path::Path;
 
     /// The number after a label; `None` if dashes are printed there.
     fn field(line: &str, label: &str) -> Option<f32> {
@@ -124,16 +123,8 @@ mod tests {
     /// Writes every line of Lc0's recorded searches again.
     #[test]
     fn all_recorded_lines_come_out_byte_for_byte() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle/search_classic.jsonl");
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", path.display());
-            // Not `eprintln!`, because the test runner hides its output if the test passes.
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                b"skipped: ../shared/oracle/search_classic.jsonl is not here\n",
-            );
-            return;
-        };
+        let Some(path) = oncilla_testing::shared_path("oracle/search_classic.jsonl") else { return };
+        let text = std::fs::read_to_string(path).unwrap();
         let mut seen = 0;
         for row in text.lines() {
             let row: serde_json::Value = serde_json::from_str(row).unwrap();

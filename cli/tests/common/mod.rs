@@ -4,27 +4,7 @@
 
 use oncilla_chess::{History, notation};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-
-/// The folder of the repository's fixtures.
-pub fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
-}
-
-/// The folder of the reference data. If it is not at hand, prints a line.
-pub fn shared() -> Option<PathBuf> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    if shared.is_dir() {
-        return Some(shared);
-    }
-    assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", shared.display());
-    // Not `eprintln!`, because the test runner hides its output if a test passes.
-    let _ = std::io::Write::write_all(
-        &mut std::io::stderr(),
-        format!("skipped: {} is not here\n", shared.display()).as_bytes(),
-    );
-    None
-}
+use std::path::Path;
 
 /// The rows of a file of JSON lines.
 pub fn json_lines(path: &Path) -> Vec<Value> {

@@ -167,11 +167,6 @@ impl Drop for Engine {
     }
 }
 
-/// Writes a line to standard error, past the test runner, which hides the output of `eprintln!` if a test passes.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
 /// The command that starts the binary.
 pub fn binary() -> Command {
     program::command()

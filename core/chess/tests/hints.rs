@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 fn nets(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/nets").join(name)
+    oncilla_testing::fixtures().join("nets").join(name)
 }
 
 fn read(name: &str) -> Vec<u8> {

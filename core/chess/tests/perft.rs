@@ -5,8 +5,6 @@
 //! second in release; with a million, most positions are counted to depth 4 in half a minute; the deepest counts of the
 //! files take days.
 
-mod common;
-
 use oncilla_chess::{FenField, History, MIN_CAP, MoveList};
 
 /// The most leaves that a count may have by default.
@@ -38,7 +36,7 @@ fn perft(history: &mut Game, depth: u32) -> u64 {
 
 /// Counts the positions of a shared file, whose lines are `epd FEN` and `perft DEPTH LEAVES`.
 fn check(file: &str, nodes: u64) {
-    let Some(path) = common::shared(file) else { return };
+    let Some(path) = oncilla_testing::shared_path(file) else { return };
     let text = std::fs::read_to_string(path).unwrap();
     let mut position = None;
     let mut counts = 0;

@@ -1,11 +1,8 @@
 //! Compares input planes, transforms, counters and policy indices with numbers that Lc0 recorded.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use oncilla_chess::planes::{HistoryFill, InputFormat, Planes, encode};
@@ -20,13 +17,13 @@ const TRANSPOSE: u8 = 4;
 
 #[test]
 fn sampled_inputs_are_met_bit_for_bit() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/planes.jsonl");
+    let path = oncilla_testing::fixtures().join("planes.jsonl");
     assert_eq!(check(BufReader::new(File::open(path).unwrap())), (60, 0));
 }
 
 #[test]
 fn every_recorded_input_is_met_bit_for_bit() {
-    let Some(path) = common::shared("oracle/encoder_planes.jsonl.gz") else { return };
+    let Some(path) = oncilla_testing::shared_path("oracle/encoder_planes.jsonl.gz") else { return };
     let rows = BufReader::new(GzDecoder::new(File::open(path).unwrap()));
     let refused = 18;
     assert_eq!(check(rows), (3887 - refused, refused));

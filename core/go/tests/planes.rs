@@ -13,7 +13,7 @@ const TOLERANCE: f64 = 1e-6;
 
 #[test]
 fn every_recorded_input_is_met() {
-    let Some(path) = common::shared("oracle/katago/nn_b6c96.jsonl") else { return };
+    let Some(path) = oncilla_testing::shared_path("oracle/katago/nn_b6c96.jsonl") else { return };
     let (mut inputs, mut policies) = (0, 0);
     for line in fs::read_to_string(path).unwrap().lines() {
         let record: Value = serde_json::from_str(line).unwrap();

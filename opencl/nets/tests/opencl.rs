@@ -4,13 +4,14 @@
 
 mod common;
 
-use common::{device_is_there, shared};
+use common::device_is_there;
 use flate2::read::GzDecoder;
 use oncilla_nets::{HeadChoice, Network};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::graph::Role;
 use oncilla_opencl::kernels::{Tuning, Variant};
 use oncilla_opencl::opencl::{OpenCl, Options};
+use oncilla_testing::shared;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::fs::File;

@@ -114,17 +114,17 @@ fn check(file: &Path, heads: &HeadChoice, rows: &[Value], planes: &Planes) {
 
 #[test]
 fn fixtures_match_lc0() {
-    let planes = Planes::read(&common::fixtures().join("encoder_planes.jsonl"));
-    let networks = by_network(&common::fixtures().join("nn_synthetic.jsonl"));
+    let planes = Planes::read(&oncilla_testing::fixtures().join("encoder_planes.jsonl"));
+    let networks = by_network(&oncilla_testing::fixtures().join("nn_synthetic.jsonl"));
     assert_eq!(networks.len(), FIXTURES);
     for ((name, heads), rows) in networks {
-        check(&common::fixtures().join(format!("{name}.pb.gz")), &heads, &rows, &planes);
+        check(&oncilla_testing::fixtures().join(format!("{name}.pb.gz")), &heads, &rows, &planes);
     }
 }
 
 #[test]
 fn maia_matches_lc0() {
-    let Some(shared) = common::shared() else { return };
+    let Some(shared) = oncilla_testing::shared() else { return };
     let planes = Planes::read(&shared.join("oracle/encoder_planes.jsonl.gz"));
     let networks = by_network(&shared.join("oracle/nn_maia_shared.jsonl"));
     assert_eq!(networks.iter().map(|(_, rows)| rows.len()).sum::<usize>(), 735);
@@ -136,7 +136,7 @@ fn maia_matches_lc0() {
 /// Every architecture that Lc0 reads, with every choice of heads.
 #[test]
 fn synthetic_networks_match_lc0() {
-    let Some(shared) = common::shared() else { return };
+    let Some(shared) = oncilla_testing::shared() else { return };
     let planes = Planes::read(&shared.join("oracle/encoder_planes.jsonl.gz"));
     let networks = by_network(&shared.join("oracle/nn_synthetic.jsonl"));
     // There are 21 networks; three of them have been recorded with three more pairs of heads each.
@@ -150,7 +150,7 @@ fn synthetic_networks_match_lc0() {
 fn heads_that_are_not_there_are_named() {
     let refused = |file: &str, policy: &str, value: &str| {
         let heads = HeadChoice { policy: policy.to_string(), value: value.to_string() };
-        let error = Network::read_heads(common::fixtures().join(format!("{file}.pb.gz")), &heads);
+        let error = Network::read_heads(oncilla_testing::fixtures().join(format!("{file}.pb.gz")), &heads);
         error.expect_err("no such head").to_string()
     };
     let single = "synthetic-h-enc-float16";
@@ -166,7 +166,7 @@ fn heads_that_are_not_there_are_named() {
 
 #[test]
 fn a_katago_network_is_named() {
-    let Some(shared) = common::shared() else { return };
+    let Some(shared) = oncilla_testing::shared() else { return };
     let error =
         Network::read(shared.join("nets/g170-b6c96-s175395328-d26788732.bin.gz")).expect_err("a network for Go");
     let expected = "a network of KataGo, for Go: expected one of Lc0, for chess";

@@ -222,17 +222,7 @@ pub fn affine(
 
 /// True if there is a device; false, after printing a line, if there is none and none is required.
 pub fn device_is_there() -> bool {
-    match device::choose(&DeviceChoice::Auto) {
-        Ok(_) => true,
-        Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() == Ok("1") => {
-            panic!("ONCILLA_REQUIRE_OPENCL=1, but {error}")
-        }
-        Err(error) => {
-            // Not `eprintln!`: the test runner does not show that if a test passes.
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {error}\n").as_bytes());
-            false
-        }
-    }
+    oncilla_testing::opencl(device::choose(&DeviceChoice::Auto)).is_some()
 }
 
 /// The first place where `got` is further from `expected` than `tolerance`, relative to numbers above one.

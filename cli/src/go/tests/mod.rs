@@ -19,7 +19,6 @@ use oncilla_opencl::kernels::Precision;
 use oncilla_opencl::watched::Patience;
 use quickcheck::QuickCheck;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -36,7 +35,7 @@ pub(crate) fn evaluator_with(file: &str) -> Evaluator {
 
 /// An evaluator whose network is changed by `changed` once it has been read.
 fn evaluator_changed(file: &str, changed: impl FnOnce(&mut Model)) -> Evaluator {
-    let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/go").join(file);
+    let weights = oncilla_testing::fixtures().join("go").join(file);
     let settings = EvaluatorSettings {
         weights: Weights::File(weights.clone()),
         hints: HintsFrom::Nowhere,

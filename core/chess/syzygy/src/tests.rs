@@ -17,7 +17,7 @@ fn tables_of_up_to_seven_pieces_are_read_as_python_chess_reads_them() {
     let folder = Folder::new("seven");
     let tables = synthetic::tables();
     tables.iter().for_each(|(name, bytes)| folder.write(name, bytes));
-    let recorded = std::fs::read_to_string(common::repository().join("fixtures/syzygy/synthetic.tsv")).unwrap();
+    let recorded = std::fs::read_to_string(oncilla_testing::fixtures().join("syzygy/synthetic.tsv")).unwrap();
     for room in ROOMS {
         let opened = Tablebases::open_with(folder.path(), OpenFiles::with_room(room)).unwrap();
         assert_eq!((opened.max_pieces(), opened.tables(Metric::Wdl), opened.tables(Metric::Dtz)), (7, 15, 15));

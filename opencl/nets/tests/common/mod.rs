@@ -7,43 +7,14 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The recordings beside the repository; if there are none, `None`, after printing a line.
-pub fn shared() -> Option<PathBuf> {
-    let shared = root().join("../shared");
-    if shared.is_dir() {
-        return Some(shared);
-    }
-    assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", shared.display());
-    // Not `eprintln!`: the test runner does not show that if a test passes.
-    let _ = std::io::Write::write_all(
-        &mut std::io::stderr(),
-        format!("skipped: {} is not here\n", shared.display()).as_bytes(),
-    );
-    None
-}
-
 /// True if there is an OpenCL device; false, after printing a line, if there is none and none is required.
 pub fn device_is_there() -> bool {
-    match device::choose(&DeviceChoice::Auto) {
-        Ok(_) => true,
-        Err(error) if std::env::var("ONCILLA_REQUIRE_OPENCL").as_deref() == Ok("1") => {
-            panic!("ONCILLA_REQUIRE_OPENCL=1, but {error}")
-        }
-        Err(error) => {
-            // As above.
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("skipped: {error}\n").as_bytes());
-            false
-        }
-    }
+    oncilla_testing::opencl(device::choose(&DeviceChoice::Auto)).is_some()
 }
 
 /// The few synthetic networks in the repository, with recorded outputs and planes.
 pub fn fixtures() -> PathBuf {
-    root().join("fixtures/nets/synthetic")
+    oncilla_testing::fixtures().join("nets/synthetic")
 }
 
 /// Rows of a file of JSON lines, which is compressed if its name says so.

@@ -1,12 +1,13 @@
 //! Compares what KataGo answered with what the model that was read makes of the same planes.
 
-use crate::common::{device_is_there, rows, shared};
+use crate::common::{device_is_there, rows};
 use crate::forward::{Board, Planes, Raw};
 use oncilla_nets::katago::{Block, GLOBALS, Model, PLANES};
 use oncilla_opencl::backend::{Backend, Outputs};
 use oncilla_opencl::host::{Host, plain};
 use oncilla_opencl::kernels::{Tuning, Variant};
 use oncilla_opencl::opencl::{OpenCl, Options};
+use oncilla_testing::shared;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

@@ -9,7 +9,6 @@ use oncilla_nets::katago::{
 };
 use oncilla_opencl::graph::Activation;
 use std::io::Read;
-use std::path::Path;
 
 /// The channels of the trunk, and those inside of its blocks and heads.
 const CHANNELS: usize = 6;
@@ -232,7 +231,7 @@ pub fn human() -> Model {
 fn the_fixtures_are_made_here() {
     for model in [tiny(8), tiny(15), tiny(17), human()] {
         let written = write(&model, false).bytes;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/go/{}.bin.gz", model.name));
+        let path = oncilla_testing::fixtures().join(format!("go/{}.bin.gz", model.name));
         if std::env::var("ONCILLA_WRITE_FIXTURES").as_deref() == Ok("1") {
             std::fs::write(&path, gzip(&written)).expect("a file");
         }

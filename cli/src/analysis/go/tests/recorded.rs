@@ -3,7 +3,6 @@
 use oncilla_go::Color;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::analysis::go::query::{Defaults, Query};
 use crate::analysis::lines::InputLine;
@@ -196,13 +195,7 @@ fn compare(name: &str, session: &[Value]) -> usize {
 
 #[test]
 fn queries_are_read_as_katago_reads_them() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle/katago");
-    if !shared.is_dir() {
-        assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "{} is not here", shared.display());
-        // This is not `eprintln!`, which the test runner does not show if the test passes.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ../shared/oracle/katago is not here\n");
-        return;
-    }
+    let Some(shared) = oncilla_testing::shared_path("oracle/katago") else { return };
     let mut same = 0;
     for name in SESSIONS {
         let text = std::fs::read_to_string(shared.join(format!("{name}.jsonl"))).unwrap();

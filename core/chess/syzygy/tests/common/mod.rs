@@ -4,20 +4,11 @@
 
 pub mod synthetic;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The shared folder of tables, which lies beside the repository and not in it.
-///
-/// `None`, with one line on standard error, where it is not there; with `ONCILLA_REQUIRE_SHARED=1` that is a failure.
+/// The folder of real tables. If it is not there, says so.
 pub fn tables() -> Option<PathBuf> {
-    let folder = repository().join("../shared/syzygy");
-    if folder.exists() {
-        return Some(folder);
-    }
-    assert!(std::env::var("ONCILLA_REQUIRE_SHARED").as_deref() != Ok("1"), "shared/syzygy is required and not here");
-    // Not `eprintln!`: the test runner keeps that to itself where a test passes.
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), b"skipped: shared/syzygy is not here\n");
-    None
+    oncilla_testing::shared_path("syzygy")
 }
 
 /// A position with what python-chess says of it.
@@ -29,7 +20,7 @@ pub struct Recorded {
 
 /// The positions of a file in `fixtures/syzygy`, each line `FEN wdl W; dtz D;`.
 pub fn recorded(file: &str) -> Vec<Recorded> {
-    let text = std::fs::read_to_string(repository().join("fixtures/syzygy").join(file)).unwrap();
+    let text = std::fs::read_to_string(oncilla_testing::fixtures().join("syzygy").join(file)).unwrap();
     let read = |line: &str| {
         let (fen, numbers) = line.split_once(" wdl ").unwrap();
         let (wdl, dtz) = numbers.trim_end_matches(';').split_once("; dtz ").unwrap();
@@ -62,8 +53,4 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-pub fn repository() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))
 }
