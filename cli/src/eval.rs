@@ -19,10 +19,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::console::{Console, aside};
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN, model};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN};
 use crate::input::{Input, listen};
+use crate::position::PositionText;
 use crate::softmax::softmax;
-use crate::uci::command::Setup;
+use crate::subject::model;
 
 /// The most lines that are evaluated together.
 const BATCH: usize = 64;
@@ -152,8 +153,8 @@ fn id_in(line: &str) -> Option<Value> {
 fn understand(line: &str) -> Understood<Position> {
     let request: Request = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let fen = request.fen.as_deref().filter(|fen| *fen != "startpos").map(|fen| fen.split_ascii_whitespace().collect());
-    let setup = Setup { fen, moves: request.moves.iter().map(String::as_str).collect() };
-    let history = setup.play().map_err(|error| error.to_string())?;
+    let position = PositionText { fen, moves: request.moves.iter().map(String::as_str).collect() };
+    let history = position.play().map_err(|error| error.to_string())?;
     Ok((history, request.chess960))
 }
 

@@ -1,4 +1,4 @@
-//! The engine as a library; `main.rs` only reads the arguments.
+//! The engine as a library; `main.rs` reads the arguments and starts a command.
 
 // Only one module calls functions of Windows and needs `unsafe`.
 #![cfg_attr(not(windows), forbid(unsafe_code))]
@@ -21,12 +21,15 @@ mod input;
 mod json;
 mod line;
 pub mod options;
+pub mod position;
 pub mod progress;
 pub mod report;
 mod san;
 pub mod score;
 pub mod selftest;
 mod softmax;
+pub mod statistics;
+pub mod subject;
 pub mod system;
 mod text;
 pub mod time;

@@ -12,7 +12,7 @@ use oncilla::engine;
 use oncilla::go::{LEAST_SIDE, Params, board_size};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Opt, Typed, Value, backend, katago, print, table};
-use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, system, time, tune, uci};
+use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, subject, system, time, tune, uci};
 use oncilla_go::{MAX_SIDE, Size};
 
 /// An engine for chess and Go, for small GPUs. Without a command it speaks UCI.
@@ -393,7 +393,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             describe::network(&console, &weights)?;
         }
         Command::Devices(Devices { open: Some(mark), board, .. }) => {
-            engine::open_for_another(&settings.evaluator, board, &mark)?;
+            subject::open_for_another(&settings.evaluator, board, &mark)?;
         }
         Command::Devices(Devices { here, open: None, .. }) => describe::devices(&console, &settings.evaluator, here)?,
         Command::Tune(Tune { limit, again, board, candidate }) => {
@@ -437,7 +437,7 @@ fn say_what_is_not_used(Args { unused, typed, .. }: &Args, meaning: &Meaning, is
     if unused.iter().all(|(_, names)| names.is_empty()) {
         return;
     }
-    let is_go = engine::is_go(&meaning.settings.evaluator);
+    let is_go = subject::is_go(&meaning.settings.evaluator);
     for (file, names) in unused {
         let means_something = |name: &str| is_the_commands(name) || is_go && Params::heeds(typed, name);
         let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !means_something(name)).collect();
@@ -476,7 +476,7 @@ fn say_what_does_nothing(typed: &Typed, meaning: &Meaning, command: Option<&Comm
     if !matches!(command, Some(Command::Analysis(_) | Command::Gtp(_) | Command::Report(_))) {
         say(&typed.of_analysis(), "of analysis, without effect here");
     }
-    if engine::is_go(&meaning.settings.evaluator) {
+    if subject::is_go(&meaning.settings.evaluator) {
         let why = "without effect in Go, whose search has KataGo's parameters (docs/go.md)";
         say(&typed.without_effect_in_go(), why);
     }

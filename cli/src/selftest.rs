@@ -12,9 +12,10 @@ use std::sync::Arc;
 use oncilla_go::Size;
 
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
+use crate::engine::{EvaluatorSettings, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::progress::Progress;
+use crate::subject::Subject;
 
 /// The number of test positions: an opening, a middlegame and an endgame. More than one, so that the memory offsets of
 /// further positions are checked too.

@@ -23,9 +23,10 @@ use crate::child;
 use oncilla_go::Size;
 
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, Subject, Weights, device_choice, drivers, tuning};
+use crate::engine::{EvaluatorSettings, Weights, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
 use crate::progress::Progress;
+use crate::subject::Subject;
 use crate::system;
 
 /// The arguments of the command.

@@ -109,7 +109,7 @@ fn failed(id: &str, turn: usize, why: &str) -> String {
 /// In one line: an override without a value or with a wrong one, no network, no device, or no thread.
 pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switches: &Switches) -> Result<(), String> {
     let is_of_go =
-        |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::engine::is_go(&meaning.settings.evaluator));
+        |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::subject::is_go(&meaning.settings.evaluator));
     let has = |typed: &Typed, name: &str| crate::go::Params::heeds(typed, name) && is_of_go(typed);
     let (typed, said) = overrides::apply(&switches.overrides, typed, has)?;
     said.iter().for_each(|line| aside(&format!("oncilla: {line}")));
@@ -117,7 +117,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), bytes_of_mb(meaning.analysis.queue_mb) / ANSWERS_SHARE)
         .map_err(|error| format!("no thread for the answers: {error}"))?;
-    let pool: Box<dyn Analyst> = match crate::engine::model(&meaning.settings.evaluator)? {
+    let pool: Box<dyn Analyst> = match crate::subject::model(&meaning.settings.evaluator)? {
         Some(model) => Box::new(go::Pool::start(model, &typed, &meaning, output)?),
         None => match &meaning.human_model {
             Some(human) => {

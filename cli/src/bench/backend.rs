@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::{POSITIONS, position};
 use crate::console::{Console, aside};
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, Request, Service, Subject, model, serve};
+use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, Request, Service, serve};
 use crate::progress::Progress;
+use crate::subject::{Subject, model};
 
 /// The most batches that are evaluated at the same time; more threads would show nothing new.
 pub const MOST_AT_A_TIME: usize = 64;

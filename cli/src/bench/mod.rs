@@ -16,9 +16,9 @@ use serde::Serialize;
 
 use crate::console::{Console, aside};
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers, peak_resident_bytes};
+use crate::position::PositionText;
 use crate::progress::Progress;
-use crate::uci::command::Setup;
-use crate::uci::statistics;
+use crate::statistics;
 
 pub use positions::POSITIONS;
 
@@ -165,8 +165,8 @@ fn signature(engine: &mut Engine, fens: &[&str], limit: Limit, progress: &Progre
 fn position(text: &str) -> Result<History, String> {
     let mut words = text.split_ascii_whitespace();
     let fen: Vec<&str> = words.by_ref().take_while(|word| *word != "moves").collect();
-    let setup = Setup { fen: Some(fen).filter(|fen| fen[..] != ["startpos"]), moves: words.collect() };
-    setup.play().map(|history| *history).map_err(|error| error.to_string())
+    let position = PositionText { fen: Some(fen).filter(|fen| fen[..] != ["startpos"]), moves: words.collect() };
+    position.play().map(|history| *history).map_err(|error| error.to_string())
 }
 
 /// The interval of the calls of `how_far`.

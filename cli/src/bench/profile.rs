@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::backend::{say_too_large, sizes};
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, Subject, device_choice, drivers, tuning};
+use crate::engine::{EvaluatorSettings, device_choice, drivers, tuning};
 use crate::options::backend::on_devices;
+use crate::subject::Subject;
 
 /// The number of runs of each batch size, whose mean is taken.
 const RUNS: usize = 50;

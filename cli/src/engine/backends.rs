@@ -9,11 +9,9 @@ use super::evaluator::{Lack, Part};
 use super::inputs::Inputs;
 use super::service::{MakeHost, Service, Unit};
 use super::settings::{BackendKind, EvaluatorSettings, Weights};
-use super::subject::Subject;
 use super::tuning;
 use crate::system::cores;
 use oncilla_core::evaluate::Value;
-use oncilla_go::Size;
 use oncilla_nets::{Fault, HeadChoice, NetError, Network};
 use oncilla_opencl::backend::{Backend, BackendError, Outputs, shortest};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Kind, Programs};
@@ -24,7 +22,6 @@ use oncilla_opencl::kernels::{Precision, Tuning};
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
 use std::fmt::Display;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -178,19 +175,6 @@ fn open_units(settings: &EvaluatorSettings, graph: &Arc<Graph>, notes: &mut Vec<
 pub fn host_maker(graph: &Arc<Graph>, settings: &EvaluatorSettings) -> MakeHost {
     let (graph, settings) = (Arc::clone(graph), settings.clone());
     Box::new(move || open_host(&graph, &settings))
-}
-
-/// Opens what `settings` name, for another process, which does the same after this one has come through: see
-/// [`drivers::rehearse`]. A network of Go is opened for boards of this size.
-///
-/// # Errors
-/// One line: why it can't be opened, or that the mark could not be made.
-pub fn open_for_another(settings: &EvaluatorSettings, board: Size, mark: &Path) -> Result<(), String> {
-    drivers::end_with_input_if_asked();
-    let (subject, _) = Subject::of(settings, board)?;
-    // The service is kept open until the mark is made: closing it is not part of a start.
-    let _opened = serve(settings, &Arc::new(subject.graph))?;
-    drivers::came_through(mark)
 }
 
 /// The host's unit: one backend with all threads, and one for each thread.

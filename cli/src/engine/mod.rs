@@ -38,7 +38,6 @@ mod service;
 mod settings;
 mod shared;
 mod snapshot;
-mod subject;
 mod syzygy;
 mod tables;
 mod tally;
@@ -47,8 +46,7 @@ pub mod tuning;
 mod watch;
 
 pub use backends::{
-    WantedBackend, device_choice, of_network, open_for_another, prepare, read_network, refusal, serve, try_network,
-    wanted,
+    WantedBackend, device_choice, of_network, prepare, read_network, refusal, serve, try_network, wanted,
 };
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
@@ -70,7 +68,6 @@ pub use settings::{
     Weights, Workers,
 };
 pub use snapshot::{EdgeView, mate};
-pub use subject::{Subject, is_go, model};
 pub use tables::{RootResults, open as open_tablebases};
 
 use crate::system;

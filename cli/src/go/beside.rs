@@ -6,7 +6,8 @@
 //! It has an evaluator of its own, which is asked when a search begins.
 
 use super::Evaluator;
-use crate::engine::{EvaluatorSettings, Weights, model, of_network};
+use crate::engine::{EvaluatorSettings, Weights, of_network};
+use crate::subject::model;
 use oncilla_nets::katago::Model;
 
 /// The cache of the network beside gets one part in this many of what both networks may take: it is asked about roots

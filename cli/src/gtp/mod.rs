@@ -50,10 +50,11 @@ use oncilla_go::Size;
 use oncilla_nets::katago::Model;
 
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, Weights, model, of_network};
+use crate::engine::{EvaluatorSettings, Weights, of_network};
 use crate::go::Params;
 use crate::input::listen;
 use crate::options::{Typed, overrides};
+use crate::subject::model;
 use player::Player;
 use record::Record;
 use session::{LineQueue, Session};

@@ -9,9 +9,10 @@ use std::iter::Peekable;
 use std::str::SplitAsciiWhitespace;
 
 use oncilla_chess::cozy_chess::Color;
-use oncilla_chess::{FenError, History, notation};
+use oncilla_chess::{History, notation};
 
 use crate::engine::{Clock, Go};
+use crate::position::PositionText;
 use crate::text::quoted;
 
 /// A parsed command. Its texts are slices of the line.
@@ -24,7 +25,7 @@ pub enum Command<'l> {
     /// `ucinewgame`.
     NewGame,
     /// `position`.
-    Position(Setup<'l>),
+    Position(PositionText<'l>),
     /// `go`.
     Go(Box<GoWords<'l>>),
     /// `stop`.
@@ -113,7 +114,7 @@ fn parse_command<'l>(word: &str, arguments: &'l str) -> Option<Result<Command<'l
         "uci" => Ok(Command::Uci),
         "isready" => Ok(Command::IsReady),
         "ucinewgame" => Ok(Command::NewGame),
-        "position" => Setup::parse(arguments).map(Command::Position),
+        "position" => position(arguments).map(Command::Position),
         "go" => Ok(Command::Go(Box::new(GoWords::parse(arguments)))),
         "stop" => Ok(Command::Stop),
         "ponderhit" => Ok(Command::PonderHit),
@@ -156,88 +157,33 @@ fn parse_option(arguments: &str) -> Result<Command<'_>, Refusal> {
     Ok(Command::SetOption { name, value })
 }
 
-/// The arguments of `position`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setup<'l> {
-    /// The words of the FEN; `None` for the start position.
-    pub fen: Option<Vec<&'l str>>,
-    /// The words after `moves`.
-    pub moves: Vec<&'l str>,
-}
-
-/// Why a position was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SetupError {
-    /// The FEN is wrong: its field, what was expected and what was found.
-    Fen(FenError),
-    /// A move can't be read, or is not legal.
-    Move {
-        /// The move's number, counted from 1.
-        number: usize,
-        /// The number of moves in the list.
-        of: usize,
-        /// What was expected and what was found.
-        reason: notation::MoveError,
-    },
-}
-
-impl fmt::Display for SetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fen(error) => write!(f, "{error}"),
-            Self::Move { number, of, reason } => write!(f, "move {number} of {of}: {reason}"),
+fn position(arguments: &str) -> Result<PositionText<'_>, Refusal> {
+    let mut words = arguments.split_ascii_whitespace();
+    let first = words.next();
+    let mut fen = match first {
+        Some("startpos") => None,
+        Some("fen") => Some(Vec::new()),
+        _ => {
+            let (expected, got) = ("startpos or fen", first.map(str::to_string));
+            return Err(Refusal::Arguments { command: "position", expected, got });
         }
-    }
-}
-
-impl std::error::Error for SetupError {}
-
-impl<'l> Setup<'l> {
-    fn parse(arguments: &'l str) -> Result<Self, Refusal> {
-        let mut words = arguments.split_ascii_whitespace();
-        let first = words.next();
-        let mut fen = match first {
-            Some("startpos") => None,
-            Some("fen") => Some(Vec::new()),
-            _ => {
-                let (expected, got) = ("startpos or fen", first.map(str::to_string));
+    };
+    for word in words.by_ref() {
+        match &mut fen {
+            _ if word == "moves" => break,
+            Some(fields) if fields.is_empty() && word == "startpos" => {
+                let (expected, got) = ("a FEN, or startpos without fen before it", Some(word.to_string()));
                 return Err(Refusal::Arguments { command: "position", expected, got });
             }
-        };
-        for word in words.by_ref() {
-            match &mut fen {
-                _ if word == "moves" => break,
-                Some(fields) if fields.is_empty() && word == "startpos" => {
-                    let (expected, got) = ("a FEN, or startpos without fen before it", Some(word.to_string()));
-                    return Err(Refusal::Arguments { command: "position", expected, got });
-                }
-                Some(fields) => fields.push(word),
-                // If the word were skipped, the moves behind it would be lost and the start position would be searched.
-                None => {
-                    let (expected, got) = ("moves behind startpos", Some(word.to_string()));
-                    return Err(Refusal::Arguments { command: "position", expected, got });
-                }
+            Some(fields) => fields.push(word),
+            // If the word were skipped, the moves behind it would be lost and the start position would be searched.
+            None => {
+                let (expected, got) = ("moves behind startpos", Some(word.to_string()));
+                return Err(Refusal::Arguments { command: "position", expected, got });
             }
         }
-        Ok(Self { fen, moves: words.collect() })
     }
-
-    /// Sets up the position and plays the moves, each of which must be legal.
-    ///
-    /// # Errors
-    /// The FEN's field or the move that is wrong.
-    pub fn play(&self) -> Result<Box<History>, SetupError> {
-        let mut history = Box::new(match &self.fen {
-            None => History::startpos(),
-            Some(fields) => History::from_fen(&fields.join(" ")).map_err(SetupError::Fen)?,
-        });
-        for (index, text) in self.moves.iter().enumerate() {
-            let refuse = |reason| SetupError::Move { number: index + 1, of: self.moves.len(), reason };
-            let mv = notation::parse_move(history.board(), text).map_err(refuse)?;
-            history.push(mv);
-        }
-        Ok(history)
-    }
+    Ok(PositionText { fen, moves: words.collect() })
 }
 
 /// The arguments of `go`.

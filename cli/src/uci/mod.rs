@@ -9,7 +9,6 @@ pub mod command;
 pub mod move_stats;
 mod report;
 mod session;
-pub mod statistics;
 
 pub use report::Report;
 pub use session::run;

@@ -10,8 +10,9 @@ use crate::engine::{Done, Info, Line, MoveStats, Observer, Settings};
 use crate::options::Output;
 use crate::score::wdl_per_mille;
 
-use super::{move_stats, statistics};
+use super::move_stats;
 use crate::console::Console;
+use crate::statistics;
 
 /// The best move of a position without legal moves.
 ///

@@ -10,8 +10,9 @@ use oncilla_chess::History;
 
 use crate::engine::{Engine, Go, NO_THREAD};
 use crate::options::{Change, Meaning, OptionError, Typed, UnknownOption, print, table};
+use crate::position::PositionText;
 
-use super::command::{self, Command, GoWords, Setup};
+use super::command::{self, Command, GoWords};
 use super::report::Report;
 use crate::console::Console;
 use crate::input::{Input, Kept, listen};
@@ -279,8 +280,8 @@ impl Session {
         false
     }
 
-    fn set_up(&mut self, setup: &Setup<'_>) -> Next {
-        match setup.play() {
+    fn set_up(&mut self, text: &PositionText<'_>) -> Next {
+        match text.play() {
             Ok(position) => {
                 if self.finish_search() == Next::Leave {
                     return Next::Leave;

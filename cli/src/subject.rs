@@ -1,15 +1,13 @@
 //! A network of either game, to be measured, tested and tuned: its graph, and its input for some positions.
 
-use super::backends::{prepare, read_network};
-use super::canaries;
-use super::inputs::Inputs;
-use super::settings::{EvaluatorSettings, Weights};
+use crate::engine::{self, EvaluatorSettings, Inputs, Weights, canaries, drivers};
 use crate::go;
 use oncilla_go::Size;
 use oncilla_nets::katago::{self, Model};
 use oncilla_opencl::graph::Graph;
 use oncilla_opencl::kernels::Precision;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A graph and the input on which it is tried.
 pub struct Subject {
@@ -31,7 +29,7 @@ impl Subject {
             let inputs = go::inputs(&model, board);
             return Ok((Self { graph, inputs }, Vec::new()));
         }
-        let (network, notes) = prepare(settings)?;
+        let (network, notes) = engine::prepare(settings)?;
         let inputs = canaries::planes(&canaries::POSITIONS, Inputs::of(&network, settings.history_fill)?)?;
         Ok((Self { graph: network.graph, inputs }, notes))
     }
@@ -43,7 +41,7 @@ impl Subject {
     pub fn graph(settings: &EvaluatorSettings, board: Size) -> Result<Graph, String> {
         match model(settings)? {
             Some(model) => graph_of(&model, board),
-            None => Ok(read_network(&settings.weights, &settings.heads)?.graph),
+            None => Ok(engine::read_network(&settings.weights, &settings.heads)?.graph),
         }
     }
 
@@ -80,5 +78,18 @@ pub fn model(settings: &EvaluatorSettings) -> Result<Option<Model>, String> {
     if settings.precision == Precision::Int8 {
         return Err("--precision: expected fp32 or fp16 for a network of Go, got int8".to_string());
     }
-    Model::read(path).map(Some).map_err(|error| super::refusal(&settings.weights, &error))
+    Model::read(path).map(Some).map_err(|error| engine::refusal(&settings.weights, &error))
+}
+
+/// Opens what `settings` name, for another process, which does the same after this one has come through: see
+/// [`drivers::rehearse`]. A network of Go is opened for boards of this size.
+///
+/// # Errors
+/// One line: why it can't be opened, or that the mark could not be made.
+pub fn open_for_another(settings: &EvaluatorSettings, board: Size, mark: &Path) -> Result<(), String> {
+    drivers::end_with_input_if_asked();
+    let (subject, _) = Subject::of(settings, board)?;
+    // The service is kept open until the mark is made: closing it is not part of a start.
+    let _opened = engine::serve(settings, &Arc::new(subject.graph))?;
+    drivers::came_through(mark)
 }
