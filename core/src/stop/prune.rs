@@ -64,8 +64,7 @@ impl Stopper for SmartPruning {
         let remaining = self.remaining_playouts(progress, hints)?;
         hints.at_most_playouts(remaining);
         let may_stop = progress.batches >= self.least_batches && progress.elapsed_ms >= hints.floor_ms;
-        let lead = progress.root.most_visits.saturating_sub(progress.root.second_visits);
-        (may_stop && remaining < lead).then_some(Reason::Decided)
+        (may_stop && remaining < progress.root.lead()).then_some(Reason::Decided)
     }
 }
 
@@ -86,6 +85,15 @@ mod tests {
         let root = Root::of([open(lead + 10), open(10)]);
         let second = Progress { elapsed_ms: 1000.0, visits: playouts, playouts, root, ..Progress::default() };
         (pruning.check(&second, &mut hints), hints.remaining_playouts)
+    }
+
+    #[test]
+    fn a_refuted_move_decides_nothing() {
+        let lost = RootEdge { visits: 1000, q: -1.0, outcome: Outcome::Loss };
+        let root = Root::of([lost, open(10), open(9)]);
+        let progress = Progress { visits: 1020, playouts: 1020, root, ..Progress::default() };
+        let mut hints = Hints { remaining_playouts: 880, ..Hints::new(None) };
+        assert_eq!(SmartPruning::new(1.0).unwrap().check(&progress, &mut hints), None);
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub struct Root {
     pub winning: bool,
     /// Whether a move has a Q above [`HOPELESS_Q`].
     pub hope: bool,
+    /// Number of visited moves that are not known to lose. If there are any, those that are known to lose are not among
+    /// the most visited ones below: they will not be played.
+    pub open: u32,
     /// Visits of the most visited move.
     pub most_visits: u64,
     /// Visits of the second most visited move.
@@ -99,10 +102,20 @@ impl Root {
 
     fn with(mut self, edge: RootEdge) -> Self {
         self.moves += 1;
-        if edge.visits > 0 {
-            self.losing += u32::from(edge.outcome == Outcome::Loss);
-            self.winning |= edge.outcome == Outcome::Win;
-            self.hope |= edge.q > HOPELESS_Q;
+        if edge.visits == 0 {
+            return self;
+        }
+        let is_lost = edge.outcome == Outcome::Loss;
+        self.losing += u32::from(is_lost);
+        self.winning |= edge.outcome == Outcome::Win;
+        self.hope |= edge.q > HOPELESS_Q;
+        if !is_lost && self.open == 0 {
+            (self.most_visits, self.second_visits) = (0, 0);
+            (self.most_visited, self.most_visited_q, self.second_q) = (0, 0.0, 0.0);
+        }
+        self.open += u32::from(!is_lost);
+        if is_lost && self.open > 0 {
+            return self;
         }
         if edge.visits > self.most_visits {
             (self.second_visits, self.second_q) = (self.most_visits, self.most_visited_q);
@@ -112,6 +125,14 @@ impl Root {
             (self.second_visits, self.second_q) = (edge.visits, edge.q);
         }
         self
+    }
+
+    /// By how many visits the most visited move leads; 0 if it is known to lose while others are not.
+    pub fn lead(&self) -> u64 {
+        if self.open == 0 && self.losing < self.moves {
+            return 0;
+        }
+        self.most_visits.saturating_sub(self.second_visits)
     }
 
     /// The most visited move, for the time manager; `None` if no move has a visit. The edges must have kept their order
@@ -134,6 +155,26 @@ mod tests {
         }
         let root = Root::of([7, 7].map(|visits| RootEdge { visits, ..RootEdge::default() }));
         assert_eq!((root.most_visits, root.second_visits), (7, 7));
+    }
+
+    /// A long search may refute the move that has most visits: then the others have yet to be told apart.
+    #[test]
+    fn a_move_that_is_known_to_lose_does_not_lead() {
+        let edge = |visits, outcome| RootEdge { visits, q: 0.1, outcome };
+        let (refuted, other) = (edge(1000, Outcome::Loss), edge(900, Outcome::Loss));
+        for edges in [
+            [refuted, other, edge(10, Outcome::Open), edge(9, Outcome::Open)],
+            [edge(10, Outcome::Open), edge(9, Outcome::Open), refuted, other],
+            [refuted, edge(9, Outcome::Open), other, edge(10, Outcome::Open)],
+        ] {
+            let root = Root::of(edges);
+            assert_eq!((root.most_visits, root.second_visits, root.lead(), root.losing), (10, 9, 1, 2));
+            assert_eq!(edges[root.leader().unwrap().mv as usize].visits, 10);
+        }
+        let alone = Root::of([refuted, other, edge(10, Outcome::Open)]);
+        assert_eq!((alone.most_visits, alone.second_visits), (10, 0));
+        assert_eq!(Root::of([refuted, other]).lead(), 100, "all of them lose");
+        assert_eq!(Root::of([refuted, other, edge(0, Outcome::Open)]).lead(), 0, "another one may be better");
     }
 
     #[test]

@@ -180,8 +180,8 @@ impl<'t, 'm> Locked<'t, 'm> {
     /// The value of the only visit of a node without a branch.
     #[inline]
     fn own_value(&self) -> Value {
-        let [wl, d, m] = [0, 1, 2].map(|i| f32::from_bits(get(&self.words[VALUE + i])));
-        Value { wl, d, m }
+        let part = |i: usize| f32::from_bits(get(&self.words[VALUE + i]));
+        Value { wl: part(0), d: part(1), m: part(2) }
     }
 
     fn set_own_value(&mut self, value: Value) {
