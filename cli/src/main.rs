@@ -74,6 +74,10 @@ struct Gtp {
     /// options that count for more than all others: NAME=VALUE,…; may be given again
     #[argh(option)]
     override_config: Vec<String>,
+    /// the answer to the command "name", and to "version" what follows a slash, for programs that only know some
+    /// engines: KataGo, or KataGo/1.16.3
+    #[argh(option, default = "gtp::Identity::default()")]
+    name: gtp::Identity,
 }
 
 /// Analyse every position of the games in a PGN file: annotated PGN, JSON lines and one HTML page. --max-visits and
@@ -370,7 +374,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Analysis(Analysis { quit_without_waiting, override_config: overrides }) => {
             analysis::run(stdin(), console, typed, &analysis::Switches { quit_without_waiting, overrides })?;
         }
-        Command::Gtp(Gtp { override_config }) => gtp::run(stdin(), console, typed, &override_config)?,
+        Command::Gtp(Gtp { override_config, name }) => gtp::run(stdin(), console, typed, &override_config, name)?,
         Command::Report(Report { file, out }) => report::run(&report::Arguments { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
         Command::Bench(bench) => {

@@ -718,6 +718,7 @@ fn files_that_others_have_written_are_read_or_refused() {
         ("occupied", b"(;SZ[9];B[cc];W[cc])", Err("there is a stone")),
         ("twice", b"(;SZ[9]AB[cc]AW[cc])", Err("two stones are on one point")),
         ("dead", b"(;SZ[9]AB[ab][ba]AW[aa])", Err("a stone has no liberty")),
+        ("komi", b"(;SZ[9]KM[6.5 moku];B[cc])", Err("KM: expected whole or half points")),
     ] {
         std::fs::write(folder.0.join(name), bytes).unwrap();
         let all = heard(&QUICK, &format!("komi 5.5\nloadsgf {}\nshowboard\nget_komi\n", folder.file(name)));
@@ -729,6 +730,47 @@ fn files_that_others_have_written_are_read_or_refused() {
         assert_eq!(all[3].2, if name == "latin" { "7.5" } else { "5.5" });
     }
     assert!(!heard(&QUICK, &format!("loadsgf {}\n", folder.0.display()))[0].0, "a folder");
+}
+
+#[test]
+fn a_game_that_is_over_is_written_with_its_result() {
+    let passes = "play w pass\nplay b pass\n";
+    let game = format!("boardsize 9\nkomi 6.5\nkata-set-rules tromp-taylor\nplay b E5\n");
+    assert!(!last(&QUICK, &format!("{game}play w pass\nprintsgf\n")).contains("RE["), "it goes on");
+    let counted = last(&QUICK, &format!("{game}{passes}printsgf\n"));
+    assert!(counted.contains("RE[B+74.5]"), "{counted}");
+    let agreed = heard(&QUICK, &format!("{game}kata-set-rules japanese\n{passes}final_score\nprintsgf\n"));
+    let [.., (_, _, score), (_, _, text)] = &agreed[..] else { panic!("{agreed:?}") };
+    assert!(text.contains(&format!("RE[{score}]")), "{score}: {text}");
+}
+
+#[test]
+fn no_score_is_more_than_a_board_has() {
+    for rules in ["japanese", "tromp-taylor"] {
+        let score = last(&QUICK, &format!("boardsize 2\nkomi 0.5\nkata-set-rules {rules}\nfinal_score\n"));
+        let (winner, points) = score.split_once('+').unwrap();
+        let most = if winner == "W" { 4.5 } else { 3.5 };
+        assert!(points.parse::<f64>().unwrap() <= most, "{rules}: {score}");
+    }
+}
+
+#[test]
+fn the_program_has_the_name_that_it_is_given() {
+    let names = |flag: &str| heard(&[flag, "--max-visits=2"], "name\nversion\n").into_iter().map(|(_, _, text)| text);
+    assert_eq!(names("--name=KataGo/1.16.3").collect::<Vec<_>>(), ["KataGo", "1.16.3"]);
+    assert_eq!(names("--name=KataGo").collect::<Vec<_>>(), ["KataGo", env!("CARGO_PKG_VERSION")]);
+}
+
+/// As KataGo does, also in the style of Leela Zero, if they are asked for.
+#[test]
+fn visits_of_a_line_are_in_both_styles() {
+    for command in ["lz-genmove_analyze", "kata-genmove_analyze"] {
+        let asked = format!("boardsize 9\n{command} b 1000 pvVisits true pvEdgeVisits true maxmoves 1\n");
+        let text = last(&QUICK, &asked);
+        assert!(text.contains(" pvVisits ") && text.contains(" pvEdgeVisits "), "{command}: {text}");
+        let plain = last(&QUICK, &format!("boardsize 9\n{command} b 1000 maxmoves 1\n"));
+        assert!(!plain.contains(" pvVisits") && !plain.contains(" pvEdgeVisits"), "{command}: {plain}");
+    }
 }
 
 #[test]

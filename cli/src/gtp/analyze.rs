@@ -168,8 +168,8 @@ impl AnalyzeRequest {
         // If one kind of visits is wanted, both are given.
         let lists = [
             ("pv", "pv", true),
-            ("pvVisits", "pvVisits", of_kata && self.pv_visits),
-            ("pvEdgeVisits", "pvEdgeVisits", of_kata && self.pv_edge_visits),
+            ("pvVisits", "pvVisits", self.pv_visits),
+            ("pvEdgeVisits", "pvEdgeVisits", self.pv_edge_visits),
             ("movesOwnership", "ownership", of_kata),
             ("movesOwnershipStdev", "ownershipStdev", of_kata),
         ];

@@ -1,6 +1,6 @@
 //! What each command does.
 
-use oncilla_go::{Board, Color, Komi, MAX_SIDE, Move, Rules, Size, Symmetry};
+use oncilla_go::{Board, Color, Komi, MAX_SIDE, Move, Outcome, Rules, Size, Symmetry};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -40,8 +40,8 @@ use Handler::{Answers, Searches, Streams};
 /// All commands, in the order in which `list_commands` lists them.
 pub const ALL: [(&str, Handler); 55] = [
     ("protocol_version", Answers(|_, args| args::none(args).map(|()| "2".to_string()))),
-    ("name", Answers(|_, args| args::none(args).map(|()| "Oncilla".to_string()))),
-    ("version", Answers(|_, args| args::none(args).map(|()| env!("CARGO_PKG_VERSION").to_string()))),
+    ("name", Answers(|session, args| args::none(args).map(|()| session.identity.name.clone()))),
+    ("version", Answers(|session, args| args::none(args).map(|()| session.identity.version.clone()))),
     ("known_command", Answers(known_command)),
     ("list_commands", Answers(list_commands)),
     ("quit", Answers(quit)),
@@ -564,7 +564,7 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     };
     let board = Board::with_stones(sgf.size, sgf.stones.iter().copied()).map_err(|error| cannot(error.to_string()))?;
     let first = sgf.first.or(sgf.moves.first().map(|(color, _)| *color)).unwrap_or_else(|| setup::mover(&board));
-    let rules = rules_of_file(&sgf, session.record.rules());
+    let rules = rules_of_file(&sgf, session.record.rules()).map_err(cannot)?;
     let mut record = Record::starting_from(&board, first, rules, session.player.params.black_run_is_handicap);
     for (color, mv) in &sgf.moves[..moves] {
         record.play_tolerantly(*color, *mv).map_err(cannot)?;
@@ -577,22 +577,35 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
 }
 
 /// The rules that a file names, or the current ones `now` if it names none or networks don't know them; with the file's
-/// komi, if it has a valid one.
-fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
+/// komi, if it has one.
+///
+/// # Errors
+/// The komi can't be read. A game with the komi of another one would be evaluated wrongly, and nobody would know.
+fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Result<Rules, String> {
     let named = sgf.rules.as_deref().map(settings::named_rules);
     if let Some(Err(error)) = &named {
         aside(&format!("oncilla: RU: {error}; the rules stay as they were"));
     }
     let rules = named.and_then(Result::ok).unwrap_or(*now);
-    if let Some(Err(error)) = &sgf.komi {
-        aside(&format!("oncilla: KM: {error}; the komi stays as it was"));
-    }
-    let komi = sgf.komi.as_ref().and_then(|komi| komi.as_ref().ok());
-    Rules { komi: *komi.unwrap_or(&now.komi), ..rules }
+    let komi = sgf.komi.clone().transpose().map_err(|error| format!("KM: {error}"))?;
+    Ok(Rules { komi: komi.unwrap_or(now.komi), ..rules })
+}
+
+/// The result of a game that is over, as a file has it; `None` if the game goes on, or if it can't be judged.
+fn result(session: &Session) -> Option<String> {
+    let record = &session.record;
+    let lead = match record.game().outcome()? {
+        Outcome::NoResult => return Some("Void".to_string()),
+        Outcome::WhiteLead(_) | Outcome::ToBeAgreed => match scoring::by_the_rules(record) {
+            Some(lead) => lead,
+            None => session.player.judge(record, None).ok()?.final_lead(record),
+        },
+    };
+    Some(scoring::text(lead))
 }
 
 fn printsgf(session: &mut Session, args: Args<'_>) -> Reply {
-    let text = sgf::write(&session.record);
+    let text = sgf::write(&session.record, result(session).as_deref());
     if args.is_empty() || args == ["-"] {
         return Ok(text);
     }

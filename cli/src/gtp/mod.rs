@@ -30,6 +30,7 @@ mod clock;
 mod commands;
 mod estimates;
 mod handicap;
+mod identity;
 mod imitation;
 mod line;
 mod memory;
@@ -59,6 +60,7 @@ use player::Player;
 use record::Record;
 use session::{LineQueue, Session};
 
+pub use identity::Identity;
 pub use settings::Settings;
 
 /// The line on standard error that tells a person or a script that the program is ready.
@@ -93,6 +95,7 @@ pub fn run(
     console: Arc<Console>,
     typed: Typed,
     override_config: &[String],
+    identity: Identity,
 ) -> Result<(), String> {
     let has = |typed: &Typed, name: &str| Settings::has(name) || Params::heeds(typed, name);
     let (typed, said) = overrides::apply(override_config, typed, has)?;
@@ -110,5 +113,5 @@ pub fn run(
     aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
     let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
     aside(READY);
-    Session { console, lines: LineQueue::new(lines), player, record, ponders: false, quits: false }.talk()
+    Session { console, lines: LineQueue::new(lines), identity, player, record, ponders: false, quits: false }.talk()
 }

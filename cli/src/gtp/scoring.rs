@@ -100,15 +100,18 @@ impl Judged {
     }
 
     /// The result of a game, which need not be over (KataGo's `final_score`). If both players have passed, or nothing
-    /// is open any more, this is the count; otherwise the expected lead, rounded to a score that the komi and the
-    /// button permit (whole or half points).
+    /// is open any more, this is the count; otherwise the expected lead, rounded to a score that the board, the komi and
+    /// the button permit (whole or half points).
     pub fn final_lead(&self, record: &Record) -> f64 {
         if record.passes() > 1 || self.is_settled {
             return self.white_lead(record);
         }
         let rules = record.rules();
+        // On a tiny board, networks expect more points than it has.
+        let (points, given) = (record.size().area() as f64, f64::from(record.game().compensation()));
+        let expected = self.expected.clamp(given - points, given + points);
         let is_half = (rules.komi.halves() % 2 != 0) != rules.button;
-        if is_half { self.expected.floor() + 0.5 } else { self.expected.round() }
+        if is_half { expected.floor() + 0.5 } else { expected.round() }
     }
 
     /// The points with a status, listed by chains if the status is one of stones. The list is empty for a word that is

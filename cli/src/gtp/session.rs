@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 use super::commands::{self, Handler};
+use super::identity::Identity;
 use super::line::{CommandLine, answer};
 use super::player::Player;
 use super::record::Record;
@@ -96,6 +97,7 @@ impl Stream {
 pub struct Session {
     pub(super) console: Arc<Console>,
     pub(super) lines: LineQueue,
+    pub(super) identity: Identity,
     pub(super) player: Player,
     pub(super) record: Record,
     /// Whether a game is being played, so that the player may ponder.

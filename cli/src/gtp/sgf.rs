@@ -45,7 +45,9 @@ pub fn read(text: &str) -> Result<Sgf, String> {
         return Err(format!("GM: expected 1, which is Go, got {}", quoted(game)));
     }
     let size = value("SZ").map_or(Ok(Size::STANDARD), size)?;
-    let (komi, rules) = (value("KM").map(komi), value("RU").map(str::to_string));
+    let (from_fox, rules) = (value("AP").is_some_and(|program| program.contains("foxwq")), value("RU"));
+    let komi = value("KM").map(|text| komi(text, rules, from_fox));
+    let rules = rules.map(str::to_string);
     let mut sgf = Sgf { size, komi, rules, stones: vec![], first: None, moves: vec![] };
     let mut setup = Setup::default();
     for (name, values) in &properties {
@@ -79,12 +81,22 @@ pub fn read(text: &str) -> Result<Sgf, String> {
     Ok(sgf)
 }
 
+/// A komi of at most this many stones of the Chinese count is doubled to points: 3.75 stones are 7.5 points.
+const MOST_STONES: f32 = 5.0;
+
 /// Reads a komi in points, or in hundredths of a point. There are no quarters of a point: a komi that ends in one
-/// counts stones on the board, as in China, where 3.75 stones are 7.5 points.
-fn komi(text: &str) -> Result<Komi, String> {
-    let number = text.parse::<f32>().ok().map(|number| if number.abs() > MOST_KOMI { number / 100.0 } else { number });
-    let read = number.and_then(|number| Komi::from_points(number).or_else(|| Komi::from_points(2.0 * number)));
-    read.ok_or_else(|| format!("expected whole or half points, got {}", quoted(text)))
+/// counts stones on the board, as in China. The server Fox writes all its Chinese komi so, those of whole and half
+/// stones too: 350 there is 7 points, as in KataGo.
+fn komi(text: &str, rules: Option<&str>, from_fox: bool) -> Result<Komi, String> {
+    let expected = || format!("expected whole or half points, got {}", quoted(text));
+    let written: f32 = text.parse().map_err(|_| expected())?;
+    let is_hundredths = written.abs() > MOST_KOMI;
+    let number = if is_hundredths { written / 100.0 } else { written };
+    let is_chinese = rules.is_none_or(|rules| rules.to_ascii_lowercase().contains("chinese"));
+    let may_be_stones = is_chinese && number.abs() <= MOST_STONES;
+    let as_points = Komi::from_points(number).filter(|_| !(may_be_stones && from_fox && is_hundredths));
+    let as_stones = || Komi::from_points(2.0 * number).filter(|_| may_be_stones);
+    as_points.or_else(as_stones).ok_or_else(expected)
 }
 
 /// The stones that a file sets up. They take no more memory if the file names a point again and again.
@@ -196,12 +208,15 @@ fn value(rest: &mut impl Iterator<Item = char>) -> Result<String, String> {
     Err("expected ] at the end of a value, got the end of the file".to_string())
 }
 
-/// Writes a game as the text of a file.
-pub fn write(record: &Record) -> String {
+/// Writes a game as the text of a file, with its result (`RE`) if it has one.
+pub fn write(record: &Record, result: Option<&str>) -> String {
     let (size, setup) = (record.size(), record.setup());
     let mut text = format!("(;GM[1]FF[4]CA[UTF-8]AP[Oncilla:{}]", env!("CARGO_PKG_VERSION"));
     let sides = if size.x() == size.y() { size.x().to_string() } else { format!("{}:{}", size.x(), size.y()) };
     let _ = write!(text, "SZ[{sides}]KM[{}]RU[{}]", record.rules().komi, record.rules());
+    if let Some(result) = result {
+        let _ = write!(text, "RE[{result}]");
+    }
     let [black, white] = Color::ALL.map(|color| setup.stones(color));
     let is_empty = black.is_empty() && white.is_empty();
     // After a handicap White moves first. Stones with Black to move are a position.
@@ -292,10 +307,23 @@ mod tests {
             let komi = read(&format!("(;KM[{text}])")).unwrap().komi;
             assert_eq!(komi, Some(Ok(Komi::from_points(points).unwrap())), "{text}");
         }
-        for text in ["", "0.3", "6,5", "nan", "inf", "1e30"] {
+        for text in ["", "0.3", "6,5", "nan", "inf", "1e30", "6.25", "7.25"] {
             let error = read(&format!("(;KM[{text}])")).unwrap().komi.unwrap().unwrap_err();
             assert_eq!(error, format!("expected whole or half points, got \"{text}\""));
         }
+    }
+
+    #[test]
+    fn komi_of_a_server_and_of_rules() {
+        let read = |text: &str| read(text).unwrap().komi.unwrap().map(|komi| komi.points()).ok();
+        for (stones, points) in [(275, 5.5), (325, 6.5), (350, 7.0), (375, 7.5), (650, 6.5), (700, 7.0), (0, 0.0)] {
+            let fox = read(&format!("(;AP[foxwq]RU[Chinese]KM[{stones}])"));
+            assert_eq!(fox, Some(points), "{stones}");
+        }
+        assert_eq!(read("(;AP[foxwq]RU[Japanese]KM[350])"), Some(3.5));
+        assert_eq!(read("(;RU[Chinese]KM[350])"), Some(3.5), "of another program");
+        assert_eq!(read("(;RU[Chinese]KM[3.75])"), Some(7.5));
+        assert_eq!(read("(;RU[Japanese]KM[3.75])"), None, "stones are counted in China");
     }
 
     /// A file of moderate size may name the whole board again and again.
@@ -327,7 +355,7 @@ mod tests {
         for (color, text) in [(Color::White, "E5"), (Color::Black, "pass"), (Color::Black, "J7")] {
             record.play(color, size.parse(text).unwrap()).unwrap();
         }
-        let text = write(&record);
+        let text = write(&record, None);
         assert!(text.contains("SZ[9:7]") && text.contains("HA[2]") && text.contains(";B[]"), "{text}");
         let sgf = read(&text).unwrap();
         assert_eq!((sgf.size, &sgf.moves[..], sgf.first), (size, record.moves(), Some(Color::White)));
@@ -352,7 +380,7 @@ mod tests {
             let board = oncilla_go::Board::with_stones(size, stones).unwrap();
             let mut record = Record::starting_from(&board, first, "tromp-taylor".parse().unwrap(), true);
             moves.iter().for_each(|(color, text)| record.play(*color, at(text)).unwrap());
-            let text = write(&record);
+            let text = write(&record, None);
             assert!(text.contains(parts), "{parts}: {text}");
             assert_eq!(text.contains("HA["), parts.contains("HA["), "{text}");
         }
