@@ -1,5 +1,5 @@
-//! Calls of the operating system that the standard library does not have. All of them are for Windows; on other systems
-//! these functions use the standard library or do nothing.
+//! What the platforms do differently. On Windows that takes calls of the system which the standard library does not
+//! have; elsewhere these functions use the standard library or do nothing.
 
 #![cfg_attr(windows, allow(unsafe_code, reason = "the calls of the system are here, and nowhere else in the program"))]
 

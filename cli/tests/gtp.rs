@@ -735,7 +735,7 @@ fn files_that_others_have_written_are_read_or_refused() {
 #[test]
 fn a_game_that_is_over_is_written_with_its_result() {
     let passes = "play w pass\nplay b pass\n";
-    let game = format!("boardsize 9\nkomi 6.5\nkata-set-rules tromp-taylor\nplay b E5\n");
+    let game = "boardsize 9\nkomi 6.5\nkata-set-rules tromp-taylor\nplay b E5\n";
     assert!(!last(&QUICK, &format!("{game}play w pass\nprintsgf\n")).contains("RE["), "it goes on");
     let counted = last(&QUICK, &format!("{game}{passes}printsgf\n"));
     assert!(counted.contains("RE[B+74.5]"), "{counted}");

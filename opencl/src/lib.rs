@@ -7,6 +7,8 @@
 
 pub mod backend;
 #[cfg(feature = "opencl")]
+mod cached;
+#[cfg(feature = "opencl")]
 pub mod device;
 pub mod fnv;
 pub mod graph;

@@ -1,6 +1,6 @@
 //! A thread of its own for what may never answer: a backend, or the driver that makes one.
 //!
-//! A thread that waits for a driver that hangs hangs as well, and OpenCL can't wait with a time limit. So the driver
+//! A thread that waits for a hung driver hangs too, and OpenCL has no wait with a timeout. So the driver
 //! gets a thread of its own, with buffers of its own, and the caller waits as long as is reasonable. The thread costs a
 //! batch some ten microseconds: for devices whose batches take hundreds.
 //!

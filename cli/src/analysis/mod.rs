@@ -4,7 +4,7 @@
 //! ```text
 //! stdin ──► lines ──► request ──► actions ─────────────────────────► output ──► stdout
 //!                        └──────► query ──► queue ──► workers ──────────┘
-//!                                                       └─► an Engine each, one Evaluator
+//!                                                       └─► a tree each, one Evaluator
 //! ```
 //!
 //! The thread that reads the input also writes everything that needs no search: errors, warnings and the answers to

@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How long the watchdog sleeps if nothing wakes it.
 const TICK: Duration = Duration::from_millis(5);
-/// The least number of playouts that a worker claims at once.
+/// The number of playouts that a worker claims at once, if its batches are not larger: where evaluations take no time,
+/// the threads would otherwise wait for each other's claims.
 const CLAIM: u64 = 256;
 /// How long a worker that has nothing to gather waits.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -69,7 +70,7 @@ impl Crew {
         for index in 0..threads {
             let own = playouts();
             let name = format!("playouts {index}");
-            let job = move || shared.guard(|| work(shared, own));
+            let job = move || shared.guard(|| work(shared, own, threads as u64));
             hired += usize::from(Builder::new().name(name).spawn_scoped(scope, job).is_ok());
         }
         if hired == 0 { Self::One(Box::new(playouts())) } else { Self::Many }
@@ -99,11 +100,11 @@ impl Crew {
     }
 }
 
-/// The main loop of a worker.
-fn work(shared: &Shared<'_, '_>, mut playouts: Playouts) {
+/// The main loop of a worker, one of so many `threads`.
+fn work(shared: &Shared<'_, '_>, mut playouts: Playouts, threads: u64) {
     let mut pauses = 0;
     while !shared.is_stopped() {
-        let claimed = shared.claim((playouts.batch() as u64).max(CLAIM));
+        let claimed = shared.claim(portion(shared.unclaimed(), threads, playouts.batch() as u64));
         if claimed == 0 || shared.is_halted() {
             shared.unclaim(claimed);
             shared.wait(TICK);
@@ -122,6 +123,11 @@ fn work(shared: &Shared<'_, '_>, mut playouts: Playouts) {
         }
         shared.wait(PAUSE);
     }
+}
+
+/// How many of `left` playouts a worker claims: all threads shall have some to do until the end, and a full batch each.
+fn portion(left: u64, threads: u64, batch: u64) -> u64 {
+    (left / (2 * threads)).min(CLAIM).max(batch)
 }
 
 /// Does `claimed` playouts, or fewer if something keeps it from going on; returns how many. It also stops after
@@ -157,6 +163,13 @@ mod tests {
     use crate::options::Typed;
     use oncilla_core::search::Params;
     use std::sync::Arc;
+
+    #[test]
+    fn the_last_playouts_are_for_all_threads() {
+        assert_eq!(portion(100_000, 2, 16), CLAIM);
+        assert_eq!(portion(100_000, 2, 1000), 1000, "a full batch");
+        assert_eq!([400, 100, 40, 0].map(|left| portion(left, 2, 16)), [100, 25, 16, 16]);
+    }
 
     /// How a search ended.
     struct End {

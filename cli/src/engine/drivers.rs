@@ -1,4 +1,4 @@
-//! Whatever a driver may not survive is first done in a process of its own.
+//! Anything that may crash a driver is first tried in a child process.
 //!
 //! Listing devices runs every driver that is installed, and some abort then, or never return. Others do so when they
 //! compile a kernel, or launch it for the first time. That must not end a game: so this program is started once more,

@@ -1,4 +1,4 @@
-//! If the settings name what can't be had, the nearest that can be had is made instead: no game is lost by a typo.
+//! Replaces what the settings name but what is not available by the closest substitute, so that a typo loses no game.
 
 use super::builtin::BuiltIn;
 use super::evaluator::{Evaluator, Lack, Part};

@@ -136,6 +136,11 @@ impl<'s, 'm> Shared<'s, 'm> {
         self.news.notify_all();
     }
 
+    /// How many playouts may still be claimed.
+    pub fn unclaimed(&self) -> u64 {
+        self.allowed.load(Ordering::Relaxed).saturating_sub(self.claimed.load(Ordering::Relaxed))
+    }
+
     /// Claims at most `wanted` playouts; returns how many.
     pub fn claim(&self, wanted: u64) -> u64 {
         let mut got = 0;
@@ -148,9 +153,12 @@ impl<'s, 'm> Shared<'s, 'm> {
         got
     }
 
-    /// Gives back claimed playouts that came to nothing.
+    /// Gives back claimed playouts that came to nothing, to whoever waits for some.
     pub fn unclaim(&self, playouts: u64) {
-        self.claimed.fetch_sub(playouts, Ordering::Relaxed);
+        if playouts > 0 {
+            self.claimed.fetch_sub(playouts, Ordering::Relaxed);
+            self.news.notify_all();
+        }
     }
 
     /// Adds what a thread did to the counts.

@@ -1,6 +1,5 @@
-//! What tablebases say of a root's moves. The search does not need these results: it looks at the moves that keep the
-//! result, and finds the way among them. But its observer is told them. The results do not change the values of the
-//! search.
+//! What tablebases say of a root's moves. The search itself is only limited to the moves that keep the result; the values
+//! that it finds stay its own. The results are for its observer.
 //!
 //! The built-in endings of three men are probed before a user's files. They have the distance to mate, so a leaf that
 //! they win is a proven mate.

@@ -1,10 +1,9 @@
 //! After each playout: updates the averages of the positions of its line, from the leaf to the root.
 //!
-//! The core gives each visit of a node the same weight at that node that it has at the node's parents. As in KataGo, a
-//! visit that counts less at one node counts less at all nodes above, and what the network said of a position is
-//! corrected by what was found out below others (`bias.rs`), while the position's own choice among moves without a
-//! visit goes by what the network said, which the core's node stores. So the values of edges are computed here, from
-//! notes. They go to the core's edges (`Search::revalue_edge`) together with the weight of their visits, stored in
+//! The core gives each visit of a node the same weight, at that node and at its parents. KataGo does not: a visit that
+//! counts less at one node counts less at all nodes above, and the network's value of a position is corrected by what
+//! was found below similar ones (`bias.rs`). (The node keeps the uncorrected value: first-play urgency uses it.) So the
+//! values of edges are computed here, from notes. They go to the core's edges (`Search::revalue_edge`) together with the weight of their visits, stored in
 //! place of moves left, which exploration uses (`Explored::Weights`).
 
 use super::notes::{At, Passed};

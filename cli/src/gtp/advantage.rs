@@ -1,6 +1,6 @@
-//! How much more than its opponent a player is taken to search if it has given a handicap, as in KataGo
-//! (`dynamicPlayoutDoublingAdvantageCapPerOppLead`): a network that is told this looks for more than what is safe, and
-//! a game that is lost among equals is not lost against a weaker player.
+//! The playout doubling advantage of a player that has given a handicap, as in KataGo
+//! (`dynamicPlayoutDoublingAdvantageCapPerOppLead`). Told that it searches more than its opponent, the network also
+//! plays for complications: a game that is lost between equals need not be lost against a weaker player.
 
 use oncilla_go::{Color, Scoring, Size};
 

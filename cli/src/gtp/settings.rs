@@ -27,7 +27,7 @@ params! {
     search_factor_after_one_pass: f64 = 0.5, in 0.0..=1.0, "searchFactorAfterOnePass";
     /// And once the opponent has passed in two turns in a row.
     search_factor_after_two_pass: f64 = 0.25, in 0.0..=1.0, "searchFactorAfterTwoPass";
-    /// And where it can't win more surely; a pass counts as well.
+    /// The least share where it is certain to win; it multiplies the share after a pass.
     search_factor_when_winning: f64 = 0.4, in 0.01..=1.0, "searchFactorWhenWinning";
     /// A win less a loss above which it uses less, if it was above in the last three turns.
     search_factor_when_winning_threshold: f64 = 0.95, in 0.0..=1.0, "searchFactorWhenWinningThreshold";
@@ -37,7 +37,7 @@ params! {
     chosen_move_temperature_early: f64 = 0.5, in 0.0..=5.0, "chosenMoveTemperatureEarly";
     /// Moves after which half of the difference is left, on 19×19.
     chosen_move_temperature_halflife: f64 = 19.0, in 0.1..=100_000.0, "chosenMoveTemperatureHalflife";
-    /// Only moves whose share of all visits is smaller than this feel the temperature; 1: all.
+    /// The temperature applies only to moves with a smaller share of the visits than this; 1: to all.
     chosen_move_temperature_only_below_prob: f64 = 1.0, in 0.0..=1.0, "chosenMoveTemperatureOnlyBelowProb";
     /// Visits that each move loses before that.
     chosen_move_subtract: f64 = 0.0, in 0.0..=1e10, "chosenMoveSubtract";

@@ -1,4 +1,4 @@
-//! What drivers can't bear to be done by several threads at the same time.
+//! Serialises the calls of drivers that are not safe to make from several threads at once.
 
 use super::Device;
 use std::collections::BTreeMap;

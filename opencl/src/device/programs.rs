@@ -19,6 +19,7 @@
 //! to `MOST_BYTES`: the least recently used files are removed first.
 
 use super::Device;
+use crate::cached;
 use crate::fnv::Fnv;
 use std::fs;
 use std::io;
@@ -168,7 +169,7 @@ fn unpack(key: &ProgramKey, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
 
 /// Reads a file, and marks it as used now.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let bytes = fs::read(path)?;
+    let bytes = cached::read(path, MOST_BYTES)?;
     // A cache that can be read but not written is useful, too.
     let _ = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
     Ok(bytes)

@@ -17,13 +17,18 @@
 //! then.
 
 use super::Trial;
+use crate::cached;
 use crate::device::Device;
 use crate::fnv::Fnv;
 use crate::graph::Graph;
 use crate::kernels::{self, Precision, Tuning};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The most bytes of a file. A search for a tuning tries some hundred candidates, of some hundred bytes each.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// What a tuning is valid for: one device with one driver, graphs of one shape, one text of the kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,21 +192,42 @@ impl Record {
     }
 }
 
+/// How long to wait for a lock.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Creates a folder, and waits until no other program writes in it; the lock is held as long as the result lives. If
-/// files can't be locked, as on some network drives, nothing is locked: that two programs write at once is rarer than a
-/// lock that can't be taken.
+/// files can't be locked, as on some network drives, or another program holds the lock too long, nothing is locked: that
+/// two programs write at once is rarer than a lock that can't be taken.
 ///
 /// The lock has a file to itself, since on Windows what is locked can't be read, and a record may be removed at any
 /// time.
 fn alone_in(folder: &Path) -> io::Result<Option<File>> {
     fs::create_dir_all(folder)?;
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"));
-    Ok(lock.ok().filter(|file| file.lock().is_ok()))
+    let path = folder.join("lock");
+    let is_other = fs::metadata(&path).is_ok_and(|facts| !facts.is_file());
+    if is_other {
+        return Ok(None);
+    }
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    Ok(lock.ok().filter(|file| locks(file, PATIENCE)))
+}
+
+/// Whether the file could be locked in time. Programs hold the lock for the time of a few writes; one that
+/// was stopped in between must not stop all others.
+fn locks(file: &File, patience: Duration) -> bool {
+    let since = Instant::now();
+    while let Err(error) = file.try_lock() {
+        if matches!(error, TryLockError::Error(_)) || since.elapsed() > patience {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 /// The content of a file; empty if there is none.
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
-    match fs::read(path) {
+    match cached::read(path, MOST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read,
     }
@@ -248,6 +274,16 @@ mod tests {
         again.forget().unwrap();
         again.forget().unwrap();
         assert_eq!(Record::open(&folder.0, &key("x")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_lock_that_another_program_keeps_is_not_waited_for_long() {
+        let folder = Folder::new("record-locked");
+        let held = alone_in(&folder.0).unwrap().expect("a lock");
+        let other = File::open(folder.0.join("lock")).unwrap();
+        assert!(!locks(&other, Duration::from_millis(30)));
+        drop(held);
+        assert!(locks(&other, Duration::from_secs(60)));
     }
 
     #[test]

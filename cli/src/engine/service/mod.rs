@@ -1,7 +1,7 @@
 //! The evaluator service: positions of all threads and searches in one queue, from which devices and the host take
 //! batches.
 //!
-//! There is no thread in the middle. A thread that wants rows evaluated puts them into the queue. If something that
+//! The service has no thread of its own. A thread that wants rows evaluated puts them into the queue. If something that
 //! runs them is idle, the same thread takes a batch out of the queue, which has its own rows and those that others have
 //! put there, and carries it. Else it waits until its answers are there or it is its turn to carry. So a search that is
 //! alone evaluates in its own thread, with nothing between; and of many searches, those that wait while a batch is on

@@ -1,4 +1,4 @@
-//! What is said of a network.
+//! The description of a network in answers.
 
 use oncilla_go::Size;
 use serde_json::{Value, json};
