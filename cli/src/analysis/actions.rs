@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+use super::crew::refusal;
 use super::nothing;
 use super::output::Output;
 use super::queue::{Queue, QueuedQuery, Turn};
-use super::request::Refusal;
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
-use crate::fields::{Fields, Object};
+use crate::fields::{BadField, Fields, Object};
 
 /// The networks and their caches, of chess or Go, with what actions need of them.
 pub trait Evaluators {
@@ -68,44 +68,44 @@ pub struct Actions<'a, Q> {
     pub parallel: usize,
 }
 
-const UNKNOWN: &str = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or \
-                       'terminate_all' or 'session' or 'stats'";
+/// The action that only a game with sessions has.
+const SESSION: &str = "session";
 
-const UNKNOWN_WITHOUT_SESSIONS: &str = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or \
-                                        'terminate' or 'terminate_all' or 'stats'";
+/// All actions, in the order in which an error lists them.
+const ACTIONS: [&str; 7] =
+    ["query_version", "query_models", "clear_cache", "terminate", "terminate_all", SESSION, "stats"];
 
 impl<Q: QueuedQuery> Actions<'_, Q> {
     /// Executes an action and answers it.
     pub fn obey(&self, id: &str, action: &str, request: Object) {
-        let refused = match action {
-            "query_version" => self.echo(request, version()),
-            "query_models" => self.echo(request, json!({ "models": self.networks.models() })),
-            "clear_cache" => {
-                self.networks.clear_cache();
-                self.echo(request, Value::Null)
-            }
-            "terminate" => self.terminate_one(request),
-            "terminate_all" => self.terminate(request, None),
-            "stats" => self.echo(request, self.stats()),
-            action => match self.sessions {
-                Some(sessions) if action == "session" => self.session(sessions, request),
-                Some(_) => Err(("action", UNKNOWN)),
-                None => Err(("action", UNKNOWN_WITHOUT_SESSIONS)),
-            },
-        };
-        if let Err((field, error)) = refused {
-            let refusal =
-                Refusal { error: error.to_string(), field: Some(field.to_string()), id: Some(id.to_string()) };
-            self.output.say(refusal.line());
+        if let Err(error) = self.execute(action, request) {
+            self.output.say(refusal(id, error).line());
         }
     }
 
-    fn echo(&self, mut request: Object, added: Value) -> Result<(), (&'static str, &'static str)> {
+    fn execute(&self, action: &str, request: Object) -> Result<(), BadField> {
+        match (action, self.sessions) {
+            ("query_version", _) => self.echo(request, version()),
+            ("query_models", _) => self.echo(request, json!({ "models": self.networks.models() })),
+            ("clear_cache", _) => {
+                self.networks.clear_cache();
+                self.echo(request, Value::Null);
+            }
+            ("terminate", _) => self.terminate_one(request)?,
+            ("terminate_all", _) => self.terminate(request, None)?,
+            (SESSION, Some(sessions)) => self.session(sessions, request)?,
+            ("stats", _) => self.echo(request, self.stats()),
+            (_, sessions) => return Err(BadField::new("action", expected_actions(sessions.is_some()))),
+        }
+        Ok(())
+    }
+
+    /// Answers with the request and what is added to it.
+    fn echo(&self, mut request: Object, added: Value) {
         if let Value::Object(added) = added {
             request.extend(added);
         }
         self.output.say(Value::Object(request).to_string());
-        Ok(())
     }
 
     fn stats(&self) -> Value {
@@ -133,30 +133,31 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
     }
 
     /// Reports on one session or on all of them; closes the named one if the request has `close`.
-    fn session(&self, sessions: &Sessions, request: Object) -> Result<(), (&'static str, &'static str)> {
+    fn session(&self, sessions: &Sessions, request: Object) -> Result<(), BadField> {
         let fields = Fields(&request);
-        let name = fields.read("session", "", Value::as_str).map_err(|_| ("session", "Must be a string"))?;
-        let close = fields.switch("close").map_err(|_| ("close", "Must be a boolean"))?;
+        let name = fields.read(SESSION, "Must be a string", Value::as_str)?;
+        let close = fields.switch("close")?;
         let described = sessions.describe(name);
         if close {
-            let name = name.ok_or(("session", "Requests to close a session must have a string \"session\" field"))?;
-            sessions.close(name);
+            let expected = "Requests to close a session must have a string \"session\" field";
+            sessions.close(name.ok_or_else(|| BadField::new(SESSION, expected))?);
         }
-        self.echo(request, json!({ "sessions": described }))
+        self.echo(request, json!({ "sessions": described }));
+        Ok(())
     }
 
-    fn terminate_one(&self, request: Object) -> Result<(), (&'static str, &'static str)> {
-        match request.get("terminateId").and_then(Value::as_str).map(str::to_string) {
-            Some(id) => self.terminate(request, Some(id)),
-            None => Err(("terminateId", "Requests for a terminate action must have a string \"terminateId\" field")),
-        }
+    fn terminate_one(&self, request: Object) -> Result<(), BadField> {
+        let id = request.get("terminateId").and_then(Value::as_str).map(str::to_string);
+        let expected = "Requests for a terminate action must have a string \"terminateId\" field";
+        let id = id.ok_or_else(|| BadField::new("terminateId", expected))?;
+        self.terminate(request, Some(id))
     }
 
     /// Ends the turns of one id, or of all ids. The waiting turns are answered first, then the request is echoed; the
     /// running searches are stopped after that, and give their answers when they have ended.
-    fn terminate(&self, request: Object, id: Option<String>) -> Result<(), (&'static str, &'static str)> {
+    fn terminate(&self, request: Object, id: Option<String>) -> Result<(), BadField> {
         let expected = "If provided, must be an array of integers indicating turns to terminate";
-        let numbers = Fields(&request).integers("turnNumbers", expected).map_err(|_| ("turnNumbers", expected))?;
+        let numbers = Fields(&request).integers("turnNumbers", expected)?;
         let numbers: Option<BTreeSet<i128>> = numbers.map(BTreeSet::from_iter);
         let is_meant = |turn: &Turn<Q>| numbers.as_ref().is_none_or(|numbers| numbers.contains(&(turn.number as i128)));
         let found = self.queue.find(id.as_deref(), is_meant);
@@ -166,6 +167,13 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
         self.queue.end(&found);
         Ok(())
     }
+}
+
+/// The error for an unknown action.
+fn expected_actions(has_sessions: bool) -> String {
+    let known = ACTIONS.into_iter().filter(|action| has_sessions || *action != SESSION);
+    let quoted: Vec<String> = known.map(|action| format!("'{action}'")).collect();
+    format!("'action' field must be {}", quoted.join(" or "))
 }
 
 fn version() -> Value {
