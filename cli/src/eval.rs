@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::console::{Console, aside};
 use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN};
-use crate::input::{Input, listen};
+use crate::input::{Input, TOO_LONG, listen};
 use crate::position::PositionText;
 use crate::softmax::softmax;
 use crate::subject::model;
@@ -92,7 +92,7 @@ pub fn run(
     let (evaluator, _) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
     let most = evaluator.preferred_batch().clamp(1, BATCH).min(evaluator.max_batch());
     let mut batch = evaluator.batch();
-    let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
+    let lines = listen(input)?;
     loop {
         let read = next_lines(&lines, most, understand);
         if read.is_empty() {
@@ -103,7 +103,7 @@ pub fn run(
 }
 
 fn run_go(mut oracle: go::Oracle, input: impl BufRead + Send + 'static, console: &Console) -> Result<(), String> {
-    let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
+    let lines = listen(input)?;
     loop {
         let read = next_lines(&lines, BATCH, |line| oracle.understand(line));
         if read.is_empty() {
@@ -132,9 +132,7 @@ fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str)
         match next {
             Some(Input::Line(line)) if line.trim_ascii().is_empty() => {}
             Some(Input::Line(line)) => read.push(Read { id: id_in(&line), line: understand(&line) }),
-            Some(Input::TooLong(_)) => {
-                read.push(Read { id: None, line: Err("a line of more than 16 MiB".to_string()) })
-            }
+            Some(Input::TooLong(_)) => read.push(Read { id: None, line: Err(TOO_LONG.to_string()) }),
             None => break,
         }
     }

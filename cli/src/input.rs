@@ -9,6 +9,9 @@ use crate::{line, system};
 /// The longest line that is parsed, in bytes. A game of 1,000 moves needs 6 kB.
 const LONGEST: usize = 16 << 20;
 
+/// What an error says of a longer line.
+pub const TOO_LONG: &str = "a line of more than 16 MiB";
+
 /// The number of lines that may be queued. If the queue is full, the sender has to wait, so that a flood of input does
 /// not fill the memory.
 const WAITING: usize = 64;
@@ -26,16 +29,20 @@ pub enum Input {
 }
 
 /// Starts the thread, which reads until the end of the input and then closes the channel.
-pub fn listen(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<Input>> {
+///
+/// # Errors
+/// One line: the system has no thread left.
+pub fn listen(mut input: impl BufRead + Send + 'static) -> Result<Receiver<Input>, String> {
     let (sender, receiver) = sync_channel(WAITING);
-    std::thread::Builder::new().name("stdin".to_string()).spawn(move || {
+    let read = move || {
         while let Some(line) = line::unless_failed(read_line(&mut input)) {
             if sender.send(line).is_err() {
                 break;
             }
         }
-    })?;
-    Ok(receiver)
+    };
+    let started = std::thread::Builder::new().name("stdin".to_string()).spawn(read);
+    started.map(|_| receiver).map_err(|error| format!("standard input: {error}"))
 }
 
 /// Lines that are kept until earlier commands are done, in their order.

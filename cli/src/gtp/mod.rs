@@ -111,7 +111,7 @@ pub fn run(
     let record = Record::new(size, rules, player.params.black_run_is_handicap);
     let on = player.evaluator().facts(size).map(|facts| facts.describe).unwrap_or_default();
     aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
-    let lines = listen(input).map_err(|error| format!("standard input: {error}"))?;
+    let lines = listen(input)?;
     aside(READY);
     Session { console, lines: LineQueue::new(lines), identity, player, record, ponders: false, quits: false }.talk()
 }

@@ -12,7 +12,7 @@ use super::record::Record;
 use super::slot::SearchSlot;
 use crate::console::{Console, aside};
 use crate::engine::guarded;
-use crate::input::Input;
+use crate::input::{Input, TOO_LONG};
 use crate::text::quoted;
 
 /// The lines of input, which a thread reads.
@@ -143,7 +143,7 @@ impl Session {
             Input::Line(text) => text,
             Input::TooLong(beginning) => {
                 let Some(id) = CommandLine::id_at(&beginning) else { return };
-                let error = Err("syntax error: a line of more than 16 MiB".to_string());
+                let error = Err(format!("syntax error: {TOO_LONG}"));
                 return self.console.say_all(&[&answer(&id, &error), ""]);
             }
         };

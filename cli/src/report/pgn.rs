@@ -138,7 +138,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(raw.play(number).map_err(|reason| Skipped { number, line: begins_in, reason })))
     }
 
-    /// The rest of the last game's last line, or the next line. A line that is too long is replaced by [`TOO_LONG`].
+    /// The rest of the last game's last line, or the next line.
     fn next_line(&mut self) -> io::Result<Option<Line>> {
         if let Some(line) = self.pending.take() {
             return Ok(Some(line));
@@ -146,7 +146,7 @@ impl<R: BufRead> Reader<R> {
         let Some(line) = line::next(&mut self.input, LONGEST_LINE)? else { return Ok(None) };
         self.line += 1;
         self.bytes += line.as_ref().map_or_else(|too_long| too_long.length, Vec::len) as u64;
-        let Ok(mut bytes) = line else { return Ok(Some(Line::new(TOO_LONG))) };
+        let Ok(mut bytes) = line else { return Ok(Some(Line::too_long())) };
         while bytes.last().is_some_and(u8::is_ascii_control) {
             bytes.pop();
         }
@@ -171,11 +171,17 @@ struct Line {
     /// Whether a quoted value was found to have no end. Then no later value of the line has an end either, because the
     /// scan of the first value has also passed all starts of later ones.
     has_no_end: Cell<bool>,
+    /// Whether the line is too long, and its text has been left out.
+    is_too_long: bool,
 }
 
 impl Line {
     fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), at: 0, has_no_end: Cell::new(false) }
+        Self { text: text.into(), at: 0, has_no_end: Cell::new(false), is_too_long: false }
+    }
+
+    fn too_long() -> Self {
+        Self { is_too_long: true, ..Self::new("") }
     }
 
     /// The part of the line that has not been read.
@@ -186,7 +192,7 @@ impl Line {
     /// The line without the first bytes of its rest; `None` if only spaces follow.
     fn behind(self, bytes: usize) -> Option<Self> {
         let at = self.at + bytes;
-        Some(Self { at, ..self }).filter(|line| !line.rest().trim_start().is_empty())
+        Some(Self { at, ..self }).filter(|line| line.is_too_long || !line.rest().trim_start().is_empty())
     }
 
     /// Reads the tag `[Name "value"]` at the start of a text at this line's end. Returns the tag and what follows.
@@ -200,9 +206,6 @@ impl Line {
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Replaces a line that is too long. PGN does not contain NUL.
-const TOO_LONG: &str = "\0";
 
 /// How much of a line belongs to the game.
 enum Taken {
@@ -270,7 +273,7 @@ impl Raw {
 
     fn take(&mut self, line: &Line) -> Taken {
         let text = line.rest();
-        if text == TOO_LONG {
+        if line.is_too_long {
             if self.result.is_some() {
                 return Taken::Upto(0);
             }

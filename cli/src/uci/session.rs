@@ -15,7 +15,7 @@ use crate::position::PositionText;
 use super::command::{self, Command, GoWords};
 use super::report::Report;
 use crate::console::Console;
-use crate::input::{Input, Kept, listen};
+use crate::input::{Input, Kept, TOO_LONG, listen};
 
 /// How long `quit` waits for a search to end or a network to load. Whatever takes longer may depend on a device or a
 /// file that never becomes ready.
@@ -45,7 +45,7 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
     let lines = match listen(input) {
         Ok(lines) => lines,
         Err(error) => {
-            console.note(&format!("standard input: {error}"));
+            console.note(&error);
             return ExitCode::from(2);
         }
     };
@@ -156,7 +156,7 @@ impl Session {
         let line = match input {
             Input::Line(line) => line,
             Input::TooLong(_) => {
-                self.console.note("refused: a line of more than 16 MiB");
+                self.console.note(&format!("refused: {TOO_LONG}"));
                 return Next::GoOn;
             }
         };
