@@ -617,9 +617,10 @@ fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
     for (at, layer) in graph.layers().iter().enumerate() {
         let shape = graph.shape(ValueId(at + 1));
         layouts.push(match layer {
-            Layer::Conv { input, kernel, .. } => {
-                let reads = (layouts[input.0], *kernel, graph.is_int8(at));
-                conv::output_layout(kernels, reads, shape, plain[at + 1])
+            Layer::Conv { input, channels, kernel, .. } => {
+                let (input, int8) = (layouts[input.0], graph.is_int8(at));
+                let conv = conv::Outline { input, channels: *channels, kernel: *kernel, int8 };
+                conv.output_layout(kernels, plain[at + 1])
             }
             Layer::Affine { input, .. } => affine::output_layout(layouts[input.0], plain[at + 1]),
             _ => Layout::plain(shape),
@@ -663,7 +664,8 @@ fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Foo
 fn scratch_words(kernels: &Kernels<'_>, graph: &Graph, layouts: &[Layout]) -> [usize; 2] {
     let layers = graph.layers().iter().enumerate().map(|(at, layer)| match layer {
         Layer::Conv { input, channels, kernel, .. } => {
-            conv::scratch_words(kernels, layouts[input.0], *channels, *kernel, graph.is_int8(at))
+            let (input, int8) = (layouts[input.0], graph.is_int8(at));
+            conv::Outline { input, channels: *channels, kernel: *kernel, int8 }.scratch_words(kernels)
         }
         Layer::Dense { input, .. } => dense::scratch_words(kernels, layouts[input.0], graph.is_int8(at)),
         _ => [0; 2],
@@ -677,7 +679,8 @@ fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &
     match layer {
         Layer::Conv { input, channels, kernel, se, .. } => {
             let excite = se.as_ref().map_or(0, |se| se::weight_words(kernels, *channels, se.hidden));
-            conv::weight_words(kernels, layouts[input.0], *channels, *kernel, int8) + excite
+            let conv = conv::Outline { input: layouts[input.0], channels: *channels, kernel: *kernel, int8 };
+            conv.weight_words(kernels) + excite
         }
         Layer::Dense { input, channels, .. } => dense::weight_words(kernels, layouts[input.0], *channels, int8),
         Layer::Gather { indices, .. } => indices.len(),
