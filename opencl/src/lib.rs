@@ -8,7 +8,7 @@
 pub mod backend;
 #[cfg(feature = "opencl")]
 pub mod device;
-pub mod fnv;
+mod fnv;
 pub mod graph;
 pub mod host;
 pub mod int8;
