@@ -16,7 +16,7 @@ use crate::host::winograd::{self, Channels, End, PANEL, POINTS, Rows};
 use std::mem::MaybeUninit;
 
 /// Working memory of Winograd's convolution.
-struct Room<'a> {
+struct Buffers<'a> {
     points: &'a mut [f32],
     products: &'a mut [Block],
 }
@@ -80,8 +80,8 @@ impl Workspace {
         let together = positions.div_ceil(positions.div_ceil(winograd::together(conv.board)));
         let parts = output[..positions * conv.output.len()].chunks_mut(together * conv.output.len());
         for (number, output) in parts.enumerate() {
-            let room = Room { points: &mut points, products: &mut products };
-            self.winograd_together(conv, weights, run, number * together, room, output);
+            let buffers = Buffers { points: &mut points, products: &mut products };
+            self.winograd_together(conv, weights, run, number * together, buffers, output);
         }
         (self.points, self.products) = (points, products);
     }
@@ -93,11 +93,11 @@ impl Workspace {
         weights: &WinogradWeights,
         run: Run<'_>,
         start: usize,
-        room: Room<'_>,
+        buffers: Buffers<'_>,
         output: &mut [f32],
     ) {
         let WinogradWeights { weights, bias } = weights;
-        let Room { points, products } = room;
+        let Buffers { points, products } = buffers;
         let (board, len) = (conv.board, conv.output.len());
         let (positions, tiles, plane) = (output.len() / len, winograd::tiles(board), board.plane);
         let count = positions * tiles;
