@@ -10,7 +10,7 @@ pub mod backend;
 mod cached;
 #[cfg(feature = "opencl")]
 pub mod device;
-pub mod fnv;
+mod fnv;
 pub mod graph;
 pub mod host;
 pub mod int8;

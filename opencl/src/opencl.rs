@@ -19,24 +19,20 @@ mod batches;
 pub(crate) mod canary;
 mod fallback;
 mod kit;
+mod lower;
 mod memory;
 pub mod profile;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Buffer, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
-use crate::graph::{Activation, Graph, INPUT, Layer, Role, ValueId};
-use crate::kernels::{
-    CompiledPrograms, Kernels, Precision, Step, Tuning, Value, Variant, affine, attention,
-    conv::{self, Joins},
-    dense, elementwise, gather,
-    layout::Layout,
-    network::{Network, move_steps},
-    norm, pool, se, softmax,
-};
+use crate::device::{self, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
+use crate::graph::{Graph, INPUT, Role};
+use crate::kernels::network::{Network, move_steps};
+use crate::kernels::{CompiledPrograms, Kernels, Precision, Step, Tuning, Value, Variant};
 use canary::Canary;
 pub(crate) use fallback::LEAST_MAX_BATCH;
 use fallback::{Size, by_layers, give_way, is_one_launch};
+use memory::Footprint;
 use std::fmt;
 use std::sync::Arc;
 
@@ -166,15 +162,6 @@ impl From<Fault> for BackendError {
     fn from(fault: Fault) -> Self {
         Self(fault.to_string())
     }
-}
-
-/// Bytes of device memory, not counting what single kernels need for themselves.
-#[derive(Clone, Copy, Debug)]
-struct Footprint {
-    /// Weights, and everything that is written to.
-    all: u64,
-    /// What is written to: each batch on the device needs its own.
-    written: u64,
 }
 
 #[derive(Debug)]
@@ -362,15 +349,8 @@ impl OpenCl {
         let device = session.device();
         let largest_piece = largest_piece(tuning.variant, device).min(max_batch);
         let mut kernels = Kernels::new(&session, &graph, tuning, precision, largest_piece).with_programs(programs);
-        let (mut values, memory) = allocate(&mut kernels, &graph)?;
-        let (mut steps, mut shared) = (Vec::new(), Shared::default());
-        for (at, layer) in graph.layers().iter().enumerate() {
-            let mut own = Vec::new();
-            let joins = Joins::of(&kernels, &graph, at);
-            let layer = (layer, graph.is_int8(at), joins);
-            push(&mut own, &mut kernels, &mut shared, layer, (&values, &values[at + 1]))?;
-            steps.push(own);
-        }
+        let (mut values, memory) = memory::allocate(&mut kernels, &graph)?;
+        let mut steps = lower::lower(&mut kernels, &graph, &values)?;
         let (mut network, mut refused) = (None, None);
         if tuning.network > 0 {
             match Network::new(&kernels, &steps) {
@@ -600,211 +580,4 @@ fn canary_bound(tuning: Tuning, precision: Precision) -> f32 {
         // bits get here.
         Precision::Fp16 | Precision::Int8 => 5e-2,
     }
-}
-
-/// How each value is stored: in the order of the host, except for boards that convolutions write in blocks and that are
-/// read by no layer that knows only the host's order. An affine layer keeps the order of its input.
-fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
-    let mut plain = vec![false; graph.layers().len() + 1];
-    for layer in graph.layers() {
-        match layer {
-            Layer::Conv { .. } | Layer::Dense { .. } | Layer::Affine { .. } | Layer::Pool { .. } => {}
-            Layer::Gather { residual, .. } => residual.iter().for_each(|value| plain[value.0] = true),
-            other => other.reads().for_each(|value| plain[value.0] = true),
-        }
-    }
-    let mut layouts = vec![Layout::plain(graph.input())];
-    for (at, layer) in graph.layers().iter().enumerate() {
-        let shape = graph.shape(ValueId(at + 1));
-        layouts.push(match layer {
-            Layer::Conv { input, kernel, .. } => {
-                let reads = (layouts[input.0], *kernel, graph.is_int8(at));
-                conv::output_layout(kernels, reads, shape, plain[at + 1])
-            }
-            Layer::Affine { input, .. } => affine::output_layout(layouts[input.0], plain[at + 1]),
-            _ => Layout::plain(shape),
-        });
-    }
-    layouts
-}
-
-/// Checks that the graph fits into the device's memory, then makes a buffer for every value.
-fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Footprint), Error> {
-    let layouts = layouts(kernels, graph);
-    let strides: Vec<usize> = layouts.iter().map(|layout| layout.stride()).collect();
-    let plan = memory::plan(graph, &strides, kernels.alone());
-    let layers = graph.layers().iter().enumerate();
-    let weights = layers.map(|(at, layer)| weight_words(kernels, (layer, graph.is_int8(at)), &layouts) as u64);
-    let weights: u64 = weights.sum();
-    let values: u64 = plan.slots.iter().map(|&floats| floats as u64 * kernels.max_batch() as u64).sum();
-    let scratch = scratch_words(kernels, graph, &layouts);
-    let lent: u64 = scratch.iter().map(|&floats| floats as u64).sum();
-    let (device, needed) = (kernels.session().device(), 4 * (weights + values + lent));
-    let memory = Footprint { all: needed, written: 4 * (values + lent) };
-    if needed > device.global_memory {
-        return Err(Error::Memory {
-            device: device.name.clone(),
-            what: format!("weights and a batch of {} positions", kernels.max_batch()),
-            needed,
-            available: device.global_memory,
-        });
-    }
-    kernels.reserve(scratch)?;
-    let buffers = plan
-        .slots
-        .iter()
-        .map(|floats| kernels.session().buffer(floats * kernels.max_batch()))
-        .collect::<Result<Vec<_>, _>>()?;
-    let places = layouts.into_iter().zip(plan.slot_of);
-    Ok((places.map(|(layout, s)| Value { layout, buffer: buffers[s].clone() }).collect(), memory))
-}
-
-/// The scratch memory of the layer that needs most: layers run one after the other, and share it.
-fn scratch_words(kernels: &Kernels<'_>, graph: &Graph, layouts: &[Layout]) -> [usize; 2] {
-    let layers = graph.layers().iter().enumerate().map(|(at, layer)| match layer {
-        Layer::Conv { input, channels, kernel, .. } => {
-            conv::scratch_words(kernels, layouts[input.0], *channels, *kernel, graph.is_int8(at))
-        }
-        Layer::Dense { input, .. } => dense::scratch_words(kernels, layouts[input.0], graph.is_int8(at)),
-        _ => [0; 2],
-    });
-    layers.fold([0; 2], |[v, m], [a, b]| [v.max(a), m.max(b)])
-}
-
-/// Words of weights of a layer. Each of several smolgens with the same weights counts them, which is more than they
-/// take.
-fn weight_words(kernels: &Kernels<'_>, (layer, int8): (&Layer, bool), layouts: &[Layout]) -> usize {
-    match layer {
-        Layer::Conv { input, channels, kernel, se, .. } => {
-            let excite = se.as_ref().map_or(0, |se| se::weight_words(kernels, *channels, se.hidden));
-            conv::weight_words(kernels, layouts[input.0], *channels, *kernel, int8) + excite
-        }
-        Layer::Dense { input, channels, .. } => dense::weight_words(kernels, layouts[input.0], *channels, int8),
-        Layer::Gather { indices, .. } => indices.len(),
-        Layer::Constant { values, .. } => values.len(),
-        Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
-        Layer::Affine { input, .. } => affine::weight_words(layouts[input.0]),
-        Layer::LayerNorm { gammas, betas, .. } => gammas.len() + betas.len(),
-        Layer::Smolgen { input, heads, weights } => {
-            let part = layouts[input.0].shape.len() / heads;
-            attention::smolgen_words(kernels, weights.len(), weights.len() / part)
-        }
-        // Cosines and sines.
-        Layer::Rotate { angles, .. } => 2 * angles.len(),
-        Layer::Attention { .. }
-        | Layer::Scores { .. }
-        | Layer::Pool { .. }
-        | Layer::RmsNorm { .. }
-        | Layer::Multiply { .. } => 0,
-    }
-}
-
-/// Buffers that layers share, by the address of the weights in the graph.
-type Shared = Vec<(*const Vec<f32>, Buffer)>;
-
-/// Appends the launches of one layer, given all values and its own.
-fn push(
-    steps: &mut Vec<Step>,
-    kernels: &mut Kernels<'_>,
-    shared: &mut Shared,
-    (layer, int8, joins): (&Layer, bool, Joins),
-    (values, output): (&[Value], &Value),
-) -> Result<(), Error> {
-    match layer {
-        Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
-            let residual = residual.map(|value| &values[value.0]);
-            let se = se.as_ref().map(|weights| se::Se { value: output, weights, residual, activation: *activation });
-            // Squeeze and excitation needs the complete convolution first: so residual and activation go to its launch.
-            let (conv_residual, conv_activation) =
-                if se.is_some() { (None, Activation::None) } else { (residual, *activation) };
-            let (joined, apart) = if joins.next { (se, None) } else { (None, se) };
-            let conv = conv::Conv {
-                input: &values[input.0],
-                kernel: *kernel,
-                weights,
-                bias,
-                residual: conv_residual,
-                activation: conv_activation,
-                output,
-                int8,
-                joins,
-                se: joined,
-            };
-            steps.push(conv::step(kernels, &conv)?);
-            if let Some(se) = apart {
-                steps.push(se::launch(kernels, &se)?.into());
-            }
-        }
-        Layer::Dense { input, weights, bias, activation, .. } => {
-            let dense = dense::Dense { input: &values[input.0], weights, bias, activation: *activation, output, int8 };
-            steps.push(dense::step(kernels, &dense)?);
-            if *activation == Activation::Softmax {
-                steps.push(softmax::launch(kernels, output)?.into());
-            }
-        }
-        Layer::Gather { input, indices, residual, .. } => {
-            let residual = residual.map(|value| &values[value.0]);
-            let gather = gather::Gather { input: &values[input.0], indices, residual, output };
-            steps.push(gather::launch(kernels, &gather)?.into());
-        }
-        Layer::Constant { values, .. } => {
-            steps.push(elementwise::launch_constant(kernels, values, output)?.into());
-        }
-        Layer::Gate { input, scale, shift } => {
-            let gate = elementwise::launch_gate(kernels, &values[input.0], scale, shift, output)?;
-            steps.push(gate.into());
-        }
-        Layer::Affine { input, added, scale, shift, activation } => {
-            let added = added.map(|value| &values[value.0]);
-            let affine =
-                affine::Affine { input: &values[input.0], added, scale, shift, activation: *activation, output };
-            steps.push(affine::launch(kernels, &affine)?.into());
-        }
-        Layer::Pool { input } => steps.push(pool::launch(kernels, &values[input.0], output)?.into()),
-        Layer::LayerNorm { input, epsilon, gammas, betas } => {
-            let norm = norm::LayerNorm { input: &values[input.0], epsilon: *epsilon, gammas, betas, output };
-            steps.push(norm::launch(kernels, &norm)?.into());
-        }
-        Layer::RmsNorm { input, epsilon, whole } => {
-            let norm = norm::launch_rms_norm(kernels, &values[input.0], *epsilon, *whole, output)?;
-            steps.push(norm.into());
-        }
-        Layer::Rotate { input, angles } => {
-            steps.push(elementwise::launch_turn_pairs(kernels, &values[input.0], angles, output)?.into());
-        }
-        Layer::Multiply { left, right } => {
-            let product = elementwise::launch_multiply_values(kernels, &values[left.0], &values[right.0], output)?;
-            steps.push(product.into());
-        }
-        Layer::Attention { query, key, value, heads, bias } => {
-            let attention = attention::Attention {
-                query: &values[query.0],
-                key: &values[key.0],
-                value: &values[value.0],
-                heads: *heads,
-                bias: bias.map(|bias| &values[bias.0]),
-                output,
-            };
-            steps.push(attention::launch(kernels, &attention)?.into());
-        }
-        Layer::Smolgen { input, heads, weights } => {
-            let address = Arc::as_ptr(weights);
-            let known = shared.iter().find(|(known, _)| *known == address).map(|(_, buffer)| buffer.clone());
-            let buffer = match known {
-                Some(buffer) => buffer,
-                None => {
-                    let buffer = attention::upload_smolgen(kernels, weights, output.layout.shape.squares)?;
-                    shared.push((address, buffer.clone()));
-                    buffer
-                }
-            };
-            let smolgen = attention::Smolgen { input: &values[input.0], heads: *heads, weights: &buffer, output };
-            steps.push(attention::launch_smolgen(kernels, &smolgen)?);
-        }
-        Layer::Scores { query, key } => {
-            let scores = attention::launch_scores(kernels, &values[query.0], &values[key.0], output)?;
-            steps.push(scores.into());
-        }
-    }
-    Ok(())
 }

@@ -11,11 +11,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use oncilla_chess::{History, notation, pack};
-use oncilla_opencl::fnv::Fnv;
 use serde::Serialize;
 
 use crate::console::{Console, aside};
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers, peak_resident_bytes};
+use crate::fnv::Fnv;
 use crate::position::PositionText;
 use crate::progress::Progress;
 use crate::statistics;

@@ -1,6 +1,6 @@
 //! The shape of the value that a layer makes, and whether the layer's numbers fit the values that it reads.
 
-use super::{Activation, Graph, Layer, Shape, ValueId};
+use super::{Activation, Graph, Layer, Shape, SqueezeExcite, ValueId};
 
 /// Checks that a value's elements can be counted as kernels do, in an `int`.
 pub(super) fn countable(shape: Shape) -> Result<Shape, String> {
@@ -34,10 +34,7 @@ impl Graph {
                 check("convolution weights", weights, &[*channels, from.channels, *kernel, *kernel])?;
                 check("convolution bias", bias, &[*channels])?;
                 if let Some(se) = se {
-                    check("squeeze weights", &se.w1, &[se.hidden, *channels])?;
-                    check("squeeze bias", &se.b1, &[se.hidden])?;
-                    check("excite weights", &se.w2, &[2, *channels, se.hidden])?;
-                    check("excite bias", &se.b2, &[2, *channels])?;
+                    check_squeeze(se, *channels)?;
                 }
                 self.check_residual(*residual, to)?;
                 Ok(to)
@@ -49,14 +46,7 @@ impl Graph {
                 Ok(Shape { channels: *channels, squares: 1 })
             }
             Layer::Gather { input, indices, squares, residual } => {
-                let from = self.get(*input)?;
-                if indices.is_empty() || *squares == 0 || !indices.len().is_multiple_of(*squares) {
-                    return Err(format!("gather of {} elements on {squares} squares", indices.len()));
-                }
-                if let Some(i) = indices.iter().find(|&&i| i as usize >= from.len()) {
-                    return Err(format!("gather index {i}: the input has {} elements", from.len()));
-                }
-                let to = Shape { channels: indices.len() / squares, squares: *squares };
+                let to = gathered(self.get(*input)?, indices, *squares)?;
                 self.check_residual(*residual, to)?;
                 Ok(to)
             }
@@ -113,23 +103,7 @@ impl Graph {
                     false => Err(format!("product: left {left:?}, right {right:?}")),
                 }
             }
-            Layer::Attention { query, key, value, heads, bias } => {
-                let (query, key, value) = (self.get(*query)?, self.get(*key)?, self.get(*value)?);
-                if key != query || value.squares != query.squares {
-                    return Err(format!("attention: query {query:?}, key {key:?}, value {value:?}"));
-                }
-                for shape in [query, value] {
-                    if *heads == 0 || !shape.channels.is_multiple_of(*heads) {
-                        return Err(format!("attention: {} channels for {heads} heads", shape.channels));
-                    }
-                }
-                let bias = bias.map(|bias| self.get(bias)).transpose()?;
-                let expected = Shape { channels: *heads, squares: query.squares * query.squares };
-                match bias.filter(|&bias| bias != expected) {
-                    Some(bias) => Err(format!("attention bias: expected {expected:?}, got {bias:?}")),
-                    None => Ok(value),
-                }
-            }
+            Layer::Attention { query, key, value, heads, bias } => self.attended(*query, *key, *value, *heads, *bias),
             Layer::Smolgen { input, heads, weights } => {
                 let from = self.get(*input)?.len();
                 if *heads == 0 || !from.is_multiple_of(*heads) {
@@ -149,11 +123,55 @@ impl Graph {
         }
     }
 
+    /// The shape of what attention makes.
+    fn attended(
+        &self,
+        query: ValueId,
+        key: ValueId,
+        value: ValueId,
+        heads: usize,
+        bias: Option<ValueId>,
+    ) -> Result<Shape, String> {
+        let (query, key, value) = (self.get(query)?, self.get(key)?, self.get(value)?);
+        if key != query || value.squares != query.squares {
+            return Err(format!("attention: query {query:?}, key {key:?}, value {value:?}"));
+        }
+        for shape in [query, value] {
+            if heads == 0 || !shape.channels.is_multiple_of(heads) {
+                return Err(format!("attention: {} channels for {heads} heads", shape.channels));
+            }
+        }
+        let bias = bias.map(|bias| self.get(bias)).transpose()?;
+        let expected = Shape { channels: heads, squares: query.squares * query.squares };
+        match bias.filter(|&bias| bias != expected) {
+            Some(bias) => Err(format!("attention bias: expected {expected:?}, got {bias:?}")),
+            None => Ok(value),
+        }
+    }
+
     fn check_residual(&self, residual: Option<ValueId>, to: Shape) -> Result<(), String> {
         match residual.map(|residual| self.get(residual)).transpose()? {
             Some(shape) if shape != to => Err(format!("residual: expected {to:?}, got {shape:?}")),
             _ => Ok(()),
         }
+    }
+}
+
+fn check_squeeze(se: &SqueezeExcite, channels: usize) -> Result<(), String> {
+    check("squeeze weights", &se.w1, &[se.hidden, channels])?;
+    check("squeeze bias", &se.b1, &[se.hidden])?;
+    check("excite weights", &se.w2, &[2, channels, se.hidden])?;
+    check("excite bias", &se.b2, &[2, channels])
+}
+
+/// The shape of these elements of a value of shape `from`.
+fn gathered(from: Shape, indices: &[u32], squares: usize) -> Result<Shape, String> {
+    if indices.is_empty() || squares == 0 || !indices.len().is_multiple_of(squares) {
+        return Err(format!("gather of {} elements on {squares} squares", indices.len()));
+    }
+    match indices.iter().find(|&&i| i as usize >= from.len()) {
+        Some(i) => Err(format!("gather index {i}: the input has {} elements", from.len())),
+        None => Ok(Shape { channels: indices.len() / squares, squares }),
     }
 }
 

@@ -97,7 +97,7 @@ impl Needs {
         let channels = conv.input.shape.channels;
         // Inputs of products, each for all squares.
         let columns = |inputs: usize| Room::either(conv.input.shape.squares.div_ceil(COLUMNS) * inputs);
-        match conv.weights {
+        match &conv.weights {
             ConvWeights::Fours(..) | ConvWeights::PointwiseFours(..) => Self { fours: conv.fours(), ..needs },
             ConvWeights::Winograd(..) => {
                 let (together, panels) = (winograd::together(conv.board), conv.output.shape.channels.div_ceil(PANEL));
@@ -107,8 +107,8 @@ impl Needs {
                 Self { points: together * conv.points(), products, ..needs }
             }
             ConvWeights::Pointwise(..) => Self { room: columns(channels), ..needs },
-            ConvWeights::Columns(sides, _) => {
-                let surrounded = Room::either(channels * columns::plane(sides));
+            ConvWeights::Columns(weights) => {
+                let surrounded = Room::either(channels * columns::plane(weights.sides));
                 Self { room: columns(channels * columns::TAPS), scratch: needs.scratch.most(surrounded), ..needs }
             }
             ConvWeights::Direct(..) | ConvWeights::Tiles(..) => needs,

@@ -4,6 +4,7 @@ use super::board::LANES;
 use super::fours::{self, Four, RowEnds};
 use super::kernel::{BLOCK, TILE};
 use super::linear::{Linear, Shorts};
+use super::plan::{FourWeights, PointwiseFourWeights};
 use super::product::{Block, COLUMNS};
 use super::tiles;
 use super::winograd::{PANEL, POINTS};
@@ -126,7 +127,7 @@ fn weight_of(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: 
 }
 
 /// In the order that [`super::fours::ConvPanels`] wants; with one tap, that of [`super::fours::DensePanels`].
-pub(super) fn fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> (Vec<fours::Weights>, Vec<fours::Ends>) {
+pub(super) fn fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> FourWeights {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels / taps;
     let mut packed = Vec::with_capacity(channels.div_ceil(fours::PANEL) * inputs.div_ceil(4) * taps);
@@ -139,11 +140,12 @@ pub(super) fn fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> (Vec<
         }
     }
     let panels = starts(weights).into_iter().zip(by_panels(&weights.steps)).zip(by_panels(bias));
-    (packed, panels.map(|((start, steps), bias)| fours::Ends { start, steps, bias }).collect())
+    let ends = panels.map(|((start, steps), bias)| fours::Ends { start, steps, bias }).collect();
+    FourWeights { weights: packed, ends }
 }
 
 /// In the order that [`super::fours::Pointwise`] wants.
-pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> (Vec<Four>, Vec<RowEnds>) {
+pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> PointwiseFourWeights {
     let channels = weights.steps.len();
     let inputs = weights.numbers.len() / channels;
     let mut packed = Vec::with_capacity(channels.next_multiple_of(TILE) * inputs.div_ceil(4));
@@ -153,7 +155,8 @@ pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> (Vec<Fou
         }
     }
     let panels = starts(weights).into_iter().zip(by_panels(&weights.steps)).zip(by_panels(bias));
-    (packed, panels.map(|((start, steps), bias)| RowEnds { start, steps, bias }).collect())
+    let ends = panels.map(|((start, steps), bias)| RowEnds { start, steps, bias }).collect();
+    PointwiseFourWeights { weights: packed, ends }
 }
 
 /// The weights of a channel for the four inputs from `input` on.

@@ -96,19 +96,50 @@ impl Conv {
 pub(super) enum ConvWeights {
     /// 1×1, see [`super::product::Pointwise::weights`]; the elements of all values are side by side.
     Pointwise(Vec<f32>),
-    /// 5×5, on a board of this many ranks and files: like 1×1, with each tap of an input as an input of its own; the
-    /// elements of all values are side by side.
-    Columns((usize, usize), Vec<f32>),
+    /// 5×5: like 1×1, with each tap of an input as an input of its own; the elements of all values are side by side.
+    Columns(ColumnWeights),
     /// `[panels]` of what [`super::kernel::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
-    /// `[panels][POINTS][blocks of input channels][LANES]`, and the bias of each panel: see [`super::winograd`].
-    Winograd(Vec<Block>, Vec<[f32; PANEL]>),
+    /// See [`super::winograd`].
+    Winograd(WinogradWeights),
     /// In tiles, on a chessboard: see [`super::tiles`].
     Tiles(TileWeights),
     /// In eight bits: see [`super::fours::ConvPanels`].
-    Fours(Vec<fours::Weights>, Vec<fours::Ends>),
+    Fours(FourWeights),
     /// 1×1 in eight bits, see [`super::fours::Pointwise`]; the elements of all values are side by side.
-    PointwiseFours(Vec<Four>, Vec<RowEnds>),
+    PointwiseFours(PointwiseFourWeights),
+}
+
+/// The weights of a 5×5 convolution.
+pub(super) struct ColumnWeights {
+    /// Ranks and files of the board.
+    pub sides: (usize, usize),
+    /// See [`super::product::Pointwise::weights`].
+    pub weights: Vec<f32>,
+}
+
+/// A convolution's weights in Winograd's form.
+pub(super) struct WinogradWeights {
+    /// `[panels][POINTS][blocks of input channels][LANES]`.
+    pub weights: Vec<Block>,
+    /// `[panels]`.
+    pub bias: Vec<[f32; PANEL]>,
+}
+
+/// The weights of a convolution or a dense layer in eight bits.
+pub(super) struct FourWeights {
+    /// `[panels][fours of inputs][taps]`.
+    pub weights: Vec<fours::Weights>,
+    /// What follows the sums, `[panels]`.
+    pub ends: Vec<fours::Ends>,
+}
+
+/// The weights of a 1×1 convolution in eight bits.
+pub(super) struct PointwiseFourWeights {
+    /// See [`super::fours::Pointwise::weights`].
+    pub weights: Vec<Four>,
+    /// What follows the sums, `[panels]`.
+    pub ends: Vec<RowEnds>,
 }
 
 /// A convolution's weights in tiles.
@@ -166,7 +197,7 @@ pub(super) enum DenseWeights {
     /// In tiles: see [`super::tiles`].
     Tiles(DenseTiles),
     /// In eight bits: see [`super::fours::DensePanels`].
-    Fours(Vec<fours::Weights>, Vec<fours::Ends>),
+    Fours(FourWeights),
 }
 
 /// A dense layer's weights in tiles.
@@ -369,7 +400,7 @@ impl Plan {
             // If a layer writes elements side by side for a convolution, a step of its own lays them out.
             let spread = place.board.is_some() && !writes_board(layer, |v| places[v.0].board.is_some());
             let output = if spread { Place { slot: slots.len(), board: None, ..place } } else { place };
-            let step = step(graph, (layer, form), inputs, output, &mut packed);
+            let step = step(graph, layer, form, inputs, output, &mut packed);
             steps.push(step.map_err(|e| BackendError(format!("layer {at}: {e}")))?);
             if spread {
                 slots.push(output.len());
@@ -408,7 +439,7 @@ impl Packed {
         if let Some((.., packed)) = self.0.iter().find(|&&(address, int8, _)| (address, int8) == key) {
             return Arc::clone(packed);
         }
-        let packed = Arc::new(dense_weights((weights, &vec![0.0; outputs]), parts, form));
+        let packed = Arc::new(dense_weights(weights, &vec![0.0; outputs], parts, form));
         self.0.push((key.0, key.1, Arc::clone(&packed)));
         packed
     }
@@ -574,24 +605,24 @@ const WORTH_NEURONS: usize = 64;
 /// The fewest channels, in and out, for which Winograd's form is used: a block.
 const WORTH_WINOGRAD: usize = LANES;
 
+/// The weights of a convolution on a board of `sides`, ranks and files.
 fn conv_weights(
-    (weights, bias): (&[f32], &[f32]),
-    (kernel, sides): (usize, (usize, usize)),
+    weights: &[f32],
+    bias: &[f32],
+    kernel: usize,
+    sides: (usize, usize),
     input: Place,
     form: Form,
 ) -> ConvWeights {
     if kernel == columns::KERNEL {
-        return ConvWeights::Columns(sides, pack::pointwise(weights, bias.len()));
+        return ConvWeights::Columns(ColumnWeights { sides, weights: pack::pointwise(weights, bias.len()) });
     }
     let fewest = input.shape.channels.min(bias.len());
     if form.int8 {
         let whole = int8::Weights::new(weights, bias.len());
-        return if kernel == 1 {
-            let (weights, ends) = pack::pointwise_fours(&whole, bias);
-            ConvWeights::PointwiseFours(weights, ends)
-        } else {
-            let (weights, ends) = pack::fours(&whole, bias, fours::TAPS);
-            ConvWeights::Fours(weights, ends)
+        return match kernel {
+            1 => ConvWeights::PointwiseFours(pack::pointwise_fours(&whole, bias)),
+            _ => ConvWeights::Fours(pack::fours(&whole, bias, fours::TAPS)),
         };
     }
     let layout = if kernel == 1 { Layout::Flat } else { Layout::Board };
@@ -603,7 +634,8 @@ fn conv_weights(
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
     } else if form.ways.winograd && input.board.is_some_and(winograd::fits) && fewest >= WORTH_WINOGRAD {
-        ConvWeights::Winograd(pack::winograd(weights, bias.len()), pack::by_panels(bias))
+        let weights = pack::winograd(weights, bias.len());
+        ConvWeights::Winograd(WinogradWeights { weights, bias: pack::by_panels(bias) })
     } else {
         ConvWeights::Direct(pack::conv(weights, bias.len()))
     }
@@ -623,7 +655,7 @@ fn reads_planes(graph: &Graph, layer: &Layer) -> bool {
 }
 
 /// The weights of a layer whose input has `parts` parts, see [`Dense::parts`].
-fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) -> DenseWeights {
+fn dense_weights(weights: &[f32], bias: &[f32], parts: usize, form: Form) -> DenseWeights {
     if !form.int8 {
         let inputs = weights.len() / bias.len();
         return if form.ways.tiles && bias.len() >= WORTH_NEURONS && worth_tiles(inputs, 1) {
@@ -633,8 +665,7 @@ fn dense_weights((weights, bias): (&[f32], &[f32]), parts: usize, form: Form) ->
             single_weights(weights, bias.len(), parts)
         };
     }
-    let (weights, ends) = pack::fours(&int8::Weights::new(weights, bias.len()), bias, 1);
-    DenseWeights::Fours(weights, ends)
+    DenseWeights::Fours(pack::fours(&int8::Weights::new(weights, bias.len()), bias, 1))
 }
 
 /// The fewest weights of a dense layer that are worth 16 bits: more than a second-level cache holds. Weights in a near
@@ -661,7 +692,8 @@ struct Inputs<'a> {
 
 fn step(
     graph: &Graph,
-    (layer, form): (&Layer, Form),
+    layer: &Layer,
+    form: Form,
     inputs: Inputs,
     output: Place,
     packed: &mut Packed,
@@ -676,7 +708,7 @@ fn step(
                 input,
                 output,
                 board: input.board.unwrap_or(Board::flat(squares)),
-                weights: conv_weights((weights, bias), (*kernel, sides), input, form),
+                weights: conv_weights(weights, bias, *kernel, sides, input, form),
                 bias: pack::by_panels(bias),
                 se: se.as_ref().map(transpose_se),
                 residual: residual.map(|r| places[r.0]),
@@ -688,7 +720,7 @@ fn step(
             output,
             parts: 1,
             sparse: form.planes,
-            weights: Arc::new(dense_weights((weights, bias), 1, form)),
+            weights: Arc::new(dense_weights(weights, bias, 1, form)),
             bias: pack::by_panels(bias).into_iter().map(Block).collect(),
             activation: *activation,
         }),

@@ -4,7 +4,7 @@
 //! network without them has no code for them.
 
 use super::layout::Layout;
-use super::product::{self, Groups, Shapes, with_product};
+use super::product::{self, Groups, Products, Shapes, with_product};
 use super::se::Se;
 use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, pointwise, quantise, winograd};
 use crate::device::{Arg, Buffer, Error};
@@ -91,16 +91,57 @@ impl Conv<'_> {
     }
 }
 
-/// How the output of a convolution of `input` is stored: in blocks for other convolutions, which broadcast a square's
-/// channels, or plain, if it has to be or because its kernel makes it so.
-pub fn output_layout(
-    kernels: &Kernels<'_>,
-    (input, kernel, int8): (Layout, usize, bool),
-    shape: Shape,
-    plain: bool,
-) -> Layout {
-    let plain = plain || pointwise::takes(kernels, input, kernel, int8);
-    if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
+/// What the memory of a convolution depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// How its input is stored.
+    pub input: Layout,
+    /// How many channels it makes.
+    pub channels: usize,
+    /// 1, 3 or 5.
+    pub kernel: usize,
+    /// Whether it multiplies in eight bits, see [`crate::int8`].
+    pub int8: bool,
+}
+
+impl Outline {
+    /// How the output is stored: in blocks for other convolutions, which broadcast a square's channels, or plain, if it
+    /// has to be or because its kernel makes it so.
+    pub fn output_layout(self, kernels: &Kernels<'_>, plain: bool) -> Layout {
+        let shape = Shape { channels: self.channels, squares: self.input.shape.squares };
+        let plain = plain || self.is_pointwise(kernels);
+        if plain { Layout::plain(shape) } else { Layout::blocked(shape, kernels.block()) }
+    }
+
+    /// How many words of four bytes the packed weights take on the device.
+    pub fn weight_words(self, kernels: &Kernels<'_>) -> usize {
+        let Self { input, channels, kernel, int8 } = self;
+        if self.is_pointwise(kernels) {
+            return pointwise::weight_words(kernels, input, channels);
+        }
+        let padded = padded(kernels, channels);
+        if int8 {
+            let whole = quantise::layout(kernels, input.shape);
+            return 2 * padded + (padded * whole.blocks() * whole.block * kernel * kernel).div_ceil(4);
+        }
+        match is_winograd(kernels, kernel, int8) {
+            true => winograd::needs(kernels, input, channels).weights,
+            false => padded + kernels.stored(padded * input.blocks() * input.block * kernel * kernel),
+        }
+    }
+
+    /// How many words of scratch memory it takes, see [`winograd::Needs`] and `quantise`.
+    pub fn scratch_words(self, kernels: &Kernels<'_>) -> [usize; 2] {
+        match is_winograd(kernels, self.kernel, self.int8) {
+            _ if self.int8 => quantise::scratch(kernels, self.input.shape),
+            true => winograd::needs(kernels, self.input, self.channels).scratch,
+            false => [0; 2],
+        }
+    }
+
+    fn is_pointwise(self, kernels: &Kernels<'_>) -> bool {
+        pointwise::takes(kernels, self.input, self.kernel, self.int8)
+    }
 }
 
 /// Whether a convolution is Winograd's. If so it is for every batch, so that an answer does not depend on its batch;
@@ -111,37 +152,12 @@ fn is_winograd(kernels: &Kernels<'_>, kernel: usize, int8: bool) -> bool {
     kernel == 3 && kernels.tuning.winograd > 0 && !int8 && !kernels.alone()
 }
 
-/// How many words of four bytes the packed weights take on the device.
-pub fn weight_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> usize {
-    if pointwise::takes(kernels, input, kernel, int8) {
-        return pointwise::weight_words(kernels, input, channels);
-    }
-    let padded = padded(kernels, channels);
-    if int8 {
-        let whole = quantise::layout(kernels, input.shape);
-        return 2 * padded + (padded * whole.blocks() * whole.block * kernel * kernel).div_ceil(4);
-    }
-    match is_winograd(kernels, kernel, int8) {
-        true => winograd::needs(kernels, input, channels).weights,
-        false => padded + kernels.stored(padded * input.blocks() * input.block * kernel * kernel),
-    }
-}
-
 /// The number of output channels, filled up to whole panels.
 fn padded(kernels: &Kernels<'_>, channels: usize) -> usize {
     channels.next_multiple_of(match kernels.variant() {
         Variant::Cpu => kernels.tuning.vector,
         Variant::Gpu => product::channels(kernels),
     })
-}
-
-/// How many words of scratch memory the convolution takes, see [`winograd::Needs`] and `quantise`.
-pub fn scratch_words(kernels: &Kernels<'_>, input: Layout, channels: usize, kernel: usize, int8: bool) -> [usize; 2] {
-    match is_winograd(kernels, kernel, int8) {
-        _ if int8 => quantise::scratch(kernels, input.shape),
-        true => winograd::needs(kernels, input, channels).scratch,
-        false => [0; 2],
-    }
 }
 
 /// Packs the weights, and makes the launches: direct or Winograd's, as the tuning says.
@@ -233,13 +249,13 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
             };
             // Only squares of 1x1 convolutions, and whole fours of them, are read without looking them up.
             let needs_local = conv.kernel != 1 || !squares.is_multiple_of(4);
-            let int8_layer = operands.steps.is_some();
-            let Shapes { many, few } = Shapes::new(kernels, [squares, padded, 1], needs_local, int8_layer);
+            let products = Products { count: 1, rows: squares, channels: padded };
+            let Shapes { many, few } = Shapes::new(kernels, products, needs_local, operands.steps.is_some());
             let mut launch = |groups: Groups| -> Result<Launch, Error> {
                 let options = |lx| format!("{board} {}{int8}", groups.options(lx));
                 let (kernel, lx) =
                     kernels.kernel_in_groups(FAMILY, &groups.columns, |lx| groups.items(lx), options, name, &args)?;
-                Ok(Launch::new(kernels, kernel, groups.range(lx, squares, padded, 1), args.len()).together())
+                Ok(Launch::new(kernels, kernel, groups.range(lx, products), args.len()).together())
             };
             let many = launch(many)?;
             match few {

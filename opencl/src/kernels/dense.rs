@@ -90,14 +90,14 @@ fn launches(kernels: &mut Kernels<'_>, dense: &Dense<'_>, operands: &Operands<'_
             Ok(Step::by_batch(vec![single], vec![shared], SHARE_FROM))
         }
         Variant::Gpu if kernels.alone() => {
-            let (launch, _) = launch_groups(kernels, dense, operands, (1, &kernels.lanes()))?;
+            let (launch, _) = launch_groups(kernels, dense, operands, 1, &kernels.lanes())?;
             Ok(launch.into())
         }
         Variant::Gpu => {
             let [few, many] = GPU_ROWS;
-            let (large, lanes) = launch_groups(kernels, dense, operands, (many, &kernels.lanes()))?;
+            let (large, lanes) = launch_groups(kernels, dense, operands, many, &kernels.lanes())?;
             // Another number of lanes would give other sums: an answer must not depend on its batch.
-            let (small, _) = launch_groups(kernels, dense, operands, (few, &[lanes]))?;
+            let (small, _) = launch_groups(kernels, dense, operands, few, &[lanes])?;
             Ok(Step::by_batch(vec![small], vec![large], few + 1))
         }
     }
@@ -149,11 +149,14 @@ fn launch_rows(
     Ok(Launch::new(kernels, kernel, range, args.len()))
 }
 
+/// Groups that make `rows` positions each, with as many items as the device allows, tried from the front of `sizes`;
+/// returns how many that are.
 fn launch_groups(
     kernels: &mut Kernels<'_>,
     dense: &Dense<'_>,
     operands: &Operands<'_>,
-    (rows, sizes): (usize, &[usize]),
+    rows: usize,
+    sizes: &[usize],
 ) -> Result<(Launch, usize), Error> {
     let outputs = dense.bias.len();
     let mut args = operands.args();

@@ -54,6 +54,16 @@ const FEW_DEPTH_INT8: usize = 16;
 /// From this many large groups for each of a GPU's units on, they are as good as many small ones.
 const GROUPS_OF_UNIT: usize = 2;
 
+/// What is multiplied for a layer: products of the same size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Products {
+    pub count: usize,
+    /// How many rows a position has.
+    pub rows: usize,
+    /// Padded as [`channels`] says.
+    pub channels: usize,
+}
+
 /// Groups of one shape, as in product.cl.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
@@ -82,14 +92,14 @@ impl Groups {
         lx * self.item_rows
     }
 
-    /// How many groups make `padded` channels.
-    fn panels(&self, padded: usize) -> usize {
-        padded / (self.ly * self.item_channels)
+    /// How many groups make the channels of all products, for the same rows.
+    fn across(&self, products: Products) -> usize {
+        products.count * (products.channels / (self.ly * self.item_channels))
     }
 
-    /// The range for `each` rows of a position by `padded` channels, `times` times.
-    pub fn range(&self, lx: usize, each: usize, padded: usize, times: usize) -> Range {
-        Range { each, whole: self.rows(lx), across: times * self.panels(padded), local: [lx, self.ly] }
+    /// The range of a layer.
+    pub fn range(&self, lx: usize, products: Products) -> Range {
+        Range { each: products.rows, whole: self.rows(lx), across: self.across(products), local: [lx, self.ly] }
     }
 }
 
@@ -102,9 +112,8 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// The groups of `times` products of `each` rows of a position by `padded` channels, which are padded as
-    /// [`channels`] says. Not every product can do without local memory.
-    pub fn new(kernels: &Kernels<'_>, [each, padded, times]: [usize; 3], needs_local: bool, int8: bool) -> Self {
+    /// The groups of a layer. Not every layer can do without local memory.
+    pub fn new(kernels: &Kernels<'_>, products: Products, needs_local: bool, int8: bool) -> Self {
         let Tuning { item_rows, item_channels, columns, depth, .. } = kernels.tuning;
         if kernels.alone() {
             // Every item has something to bring into local memory.
@@ -128,8 +137,8 @@ impl Shapes {
         };
         let units = kernels.session.device().compute_units as usize;
         // The rows of this many groups less one, and one more.
-        let enough = (GROUPS_OF_UNIT * units).div_ceil(times * many.panels(padded)).saturating_sub(1);
-        let from = enough * many.rows(columns) / each + 1;
+        let enough = (GROUPS_OF_UNIT * units).div_ceil(many.across(products)).saturating_sub(1);
+        let from = enough * many.rows(columns) / products.rows + 1;
         let has_few = columns > FEW_COLUMNS && from > 1;
         Self { many, few: has_few.then_some((few, from)) }
     }

@@ -10,7 +10,7 @@ pub(super) const FAMILY: Family = Family { name: "se", source: include_str!("se.
 const LEAST_LANES: usize = 8;
 
 /// Squeeze and excitation of a convolution's output, in place.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Se<'a> {
     /// The convolution's output, bias included, before any activation.
     pub value: &'a Value,

@@ -6,7 +6,7 @@
 
 use super::conv::{Conv, upload_bias};
 use super::layout::Layout;
-use super::product::{self, Groups, Shapes, with_product};
+use super::product::{self, Groups, Products, Shapes, with_product};
 use super::se::{self, Sent};
 use super::{Family, Kernels, Launch, Range, Step, Variant};
 use crate::device::{Arg, Buffer, Error};
@@ -42,6 +42,11 @@ impl Cut {
 
     fn points(self) -> usize {
         (self.tile + 2).pow(2)
+    }
+
+    /// The products that make `channels` channels, which are whole panels: one for each point.
+    fn products(self, channels: usize) -> Products {
+        Products { count: self.points(), rows: self.tiles(), channels }
     }
 
     fn options(self) -> String {
@@ -115,7 +120,7 @@ pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
             let product = Product { sent: sent.as_ref(), v: &v, m: &m, weights: &weights, bias: &bias, outputs };
             // The same for all convolutions, see `Joins`: a few positions are as many as are a few for the widest.
             let widest = padded_outputs(kernels, kernels.widest);
-            let Shapes { many, few } = Shapes::new(kernels, [cut.tiles(), widest, cut.points()], false, false);
+            let Shapes { many, few } = Shapes::new(kernels, cut.products(widest), false, false);
             let many = launches_in_groups(kernels, conv, cut, &product, &many)?;
             let Some((few, many_from)) = few else { return Ok(Step::by_batch(Vec::new(), many, 0)) };
             let few = launches_in_groups(kernels, conv, cut, &product, &few)?;
@@ -191,7 +196,7 @@ fn launches_in_groups(
         "winograd_multiply",
         &args,
     )?;
-    let range = groups.range(lx, cut.tiles(), outputs, cut.points());
+    let range = groups.range(lx, cut.products(outputs));
     let multiply = Launch::new(kernels, kernel, range, args.len());
 
     let sizes = kernels.lanes();

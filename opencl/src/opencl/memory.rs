@@ -1,14 +1,142 @@
-//! Which values share a buffer.
+//! The memory that a graph takes on a device: how its values are stored, and which of them share a buffer.
 
-use crate::graph::Graph;
+use crate::device::Error;
+use crate::graph::{Graph, Layer, ValueId};
+use crate::kernels::layout::Layout;
+use crate::kernels::{Kernels, Value, affine, attention, conv, dense, se};
+
+/// Bytes of device memory, not counting what single kernels need for themselves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Footprint {
+    /// Weights, and everything that is written to.
+    pub all: u64,
+    /// What is written to: each batch on the device needs its own.
+    pub written: u64,
+}
+
+/// Checks that the graph fits into the device's memory, then makes a buffer for every value, and the scratch memory
+/// that layers share.
+///
+/// # Errors
+/// If the device has too little memory, or if the driver fails.
+pub(super) fn allocate(kernels: &mut Kernels<'_>, graph: &Graph) -> Result<(Vec<Value>, Footprint), Error> {
+    let layouts = layouts(kernels, graph);
+    let needs = Needs { kernels, graph, layouts: &layouts };
+    let strides: Vec<usize> = layouts.iter().map(|layout| layout.stride()).collect();
+    let plan = plan(graph, &strides, kernels.alone());
+    let weights: u64 = (0..graph.layers().len()).map(|at| needs.weight_words(at) as u64).sum();
+    let values: u64 = plan.slots.iter().map(|&floats| floats as u64 * kernels.max_batch() as u64).sum();
+    let scratch = needs.scratch_words();
+    let lent: u64 = scratch.iter().map(|&floats| floats as u64).sum();
+    let (device, needed) = (kernels.session().device(), 4 * (weights + values + lent));
+    let memory = Footprint { all: needed, written: 4 * (values + lent) };
+    if needed > device.global_memory {
+        return Err(Error::Memory {
+            device: device.name.clone(),
+            what: format!("weights and a batch of {} positions", kernels.max_batch()),
+            needed,
+            available: device.global_memory,
+        });
+    }
+    kernels.reserve(scratch)?;
+    let buffers = plan
+        .slots
+        .iter()
+        .map(|floats| kernels.session().buffer(floats * kernels.max_batch()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let places = layouts.into_iter().zip(plan.slot_of);
+    Ok((places.map(|(layout, s)| Value { layout, buffer: buffers[s].clone() }).collect(), memory))
+}
+
+/// How each value is stored: in the order of the host, except for boards that convolutions write in blocks and that are
+/// read by no layer that knows only the host's order. An affine layer keeps the order of its input.
+fn layouts(kernels: &Kernels<'_>, graph: &Graph) -> Vec<Layout> {
+    let mut plain = vec![false; graph.layers().len() + 1];
+    for layer in graph.layers() {
+        match layer {
+            Layer::Conv { .. } | Layer::Dense { .. } | Layer::Affine { .. } | Layer::Pool { .. } => {}
+            Layer::Gather { residual, .. } => residual.iter().for_each(|value| plain[value.0] = true),
+            other => other.reads().for_each(|value| plain[value.0] = true),
+        }
+    }
+    let mut layouts = vec![Layout::plain(graph.input())];
+    for (at, layer) in graph.layers().iter().enumerate() {
+        layouts.push(match layer {
+            Layer::Conv { input, channels, kernel, .. } => {
+                let (input, int8) = (layouts[input.0], graph.is_int8(at));
+                let conv = conv::Outline { input, channels: *channels, kernel: *kernel, int8 };
+                conv.output_layout(kernels, plain[at + 1])
+            }
+            Layer::Affine { input, .. } => affine::output_layout(layouts[input.0], plain[at + 1]),
+            _ => Layout::plain(graph.shape(ValueId(at + 1))),
+        });
+    }
+    layouts
+}
+
+/// What layers need besides their values, given how these are stored.
+struct Needs<'a, 'k> {
+    kernels: &'a Kernels<'k>,
+    graph: &'a Graph,
+    /// By [`ValueId`].
+    layouts: &'a [Layout],
+}
+
+impl Needs<'_, '_> {
+    /// The scratch memory of the layer that needs most: layers run one after the other, and share it.
+    fn scratch_words(&self) -> [usize; 2] {
+        let Self { kernels, graph, layouts } = *self;
+        let layers = graph.layers().iter().enumerate().map(|(at, layer)| match layer {
+            Layer::Conv { input, channels, kernel, .. } => {
+                let (input, int8) = (layouts[input.0], graph.is_int8(at));
+                conv::Outline { input, channels: *channels, kernel: *kernel, int8 }.scratch_words(kernels)
+            }
+            Layer::Dense { input, .. } => dense::scratch_words(kernels, layouts[input.0], graph.is_int8(at)),
+            _ => [0; 2],
+        });
+        layers.fold([0; 2], |[v, m], [a, b]| [v.max(a), m.max(b)])
+    }
+
+    /// Words of weights of a layer. Each of several smolgens with the same weights counts them, which is more than they
+    /// take.
+    fn weight_words(&self, at: usize) -> usize {
+        let Self { kernels, graph, layouts } = *self;
+        match &graph.layers()[at] {
+            Layer::Conv { input, channels, kernel, se, .. } => {
+                let excite = se.as_ref().map_or(0, |se| se::weight_words(kernels, *channels, se.hidden));
+                let (input, int8) = (layouts[input.0], graph.is_int8(at));
+                conv::Outline { input, channels: *channels, kernel: *kernel, int8 }.weight_words(kernels) + excite
+            }
+            Layer::Dense { input, channels, .. } => {
+                dense::weight_words(kernels, layouts[input.0], *channels, graph.is_int8(at))
+            }
+            Layer::Gather { indices, .. } => indices.len(),
+            Layer::Constant { values, .. } => values.len(),
+            Layer::Gate { scale, shift, .. } => scale.len() + shift.len(),
+            Layer::Affine { input, .. } => affine::weight_words(layouts[input.0]),
+            Layer::LayerNorm { gammas, betas, .. } => gammas.len() + betas.len(),
+            Layer::Smolgen { input, heads, weights } => {
+                let part = layouts[input.0].shape.len() / heads;
+                attention::smolgen_words(kernels, weights.len(), weights.len() / part)
+            }
+            // Cosines and sines.
+            Layer::Rotate { angles, .. } => 2 * angles.len(),
+            Layer::Attention { .. }
+            | Layer::Scores { .. }
+            | Layer::Pool { .. }
+            | Layer::RmsNorm { .. }
+            | Layer::Multiply { .. } => 0,
+        }
+    }
+}
 
 /// Assigns a buffer to every value; there are fewer buffers than values.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Plan {
+struct Plan {
     /// For each buffer, how many elements it holds for one position.
-    pub slots: Vec<usize>,
+    slots: Vec<usize>,
     /// For each value, the input first, its index in `slots`.
-    pub slot_of: Vec<usize>,
+    slot_of: Vec<usize>,
 }
 
 /// Gives each value a buffer of at least `sizes[value]` elements; a buffer is reused once no layer reads its value any
@@ -19,7 +147,7 @@ pub struct Plan {
 ///
 /// If positions are `apart`, one may be in a later layer than another: then values that share a buffer are of the same
 /// size, so that a position has the same part of the buffer in every layer.
-pub fn plan(graph: &Graph, sizes: &[usize], apart: bool) -> Plan {
+fn plan(graph: &Graph, sizes: &[usize], apart: bool) -> Plan {
     let mut last_use: Vec<usize> = (0..sizes.len()).collect();
     for (at, layer) in graph.layers().iter().enumerate() {
         for value in layer.reads() {
@@ -73,7 +201,7 @@ fn new(slots: &mut Vec<usize>, size: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Activation, INPUT, Layer, Role, Shape, ValueId};
+    use crate::graph::{Activation, INPUT, Role, Shape};
 
     fn conv(graph: &mut Graph, input: ValueId, residual: Option<ValueId>) -> ValueId {
         let channels = graph.shape(input).channels;

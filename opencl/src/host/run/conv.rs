@@ -4,51 +4,59 @@ use super::{Run, Workspace};
 use crate::graph::Activation;
 use crate::host::board::LANES;
 use crate::host::columns;
-use crate::host::fours::{self, Four, RowEnds};
+use crate::host::fours;
 use crate::host::kernel::{self, ConvPanel, Finish, TILE};
-use crate::host::plan::{Conv, ConvWeights, Place, TileWeights, at_once};
+use crate::host::plan::{
+    ColumnWeights, Conv, ConvWeights, FourWeights, Place, PointwiseFourWeights, TileWeights, WinogradWeights, at_once,
+};
 use crate::host::product::{self, Block, COLUMNS, Inputs, Pointwise};
 use crate::host::team::each;
 use crate::host::tiles::{self, Layout, Operand, Scale};
 use crate::host::winograd::{self, Channels, End, PANEL, POINTS, Rows};
 use std::mem::MaybeUninit;
 
-/// Winograd's weights, and the biases of their panels.
-type WinogradWeights<'a> = (&'a [Block], &'a [[f32; PANEL]]);
+/// Working memory of Winograd's convolution.
+struct Buffers<'a> {
+    points: &'a mut [f32],
+    products: &'a mut [Block],
+}
 
-/// Weights in eight bits, and what follows the sums of their panels.
-type Fours<'a> = (&'a [fours::Weights], &'a [fours::Ends]);
-
-/// The same for a 1×1 convolution.
-type PointwiseFours<'a> = (&'a [Four], &'a [RowEnds]);
+/// The input of a convolution in tiles.
+struct InTiles<'a> {
+    /// `[positions][operands]`.
+    right: &'a [Operand],
+    /// `[positions]`.
+    scales: &'a [Scale],
+}
 
 impl Workspace {
     pub(super) fn conv(&mut self, conv: &Conv, run: Run<'_>, output: &mut [f32]) {
         match &conv.weights {
-            ConvWeights::Winograd(weights, bias) => self.winograd(conv, (weights, bias), run, output),
+            ConvWeights::Winograd(weights) => self.winograd(conv, weights, run, output),
             ConvWeights::Tiles(weights) => self.conv_in_tiles(conv, weights, run, output),
             ConvWeights::Pointwise(weights) => self.pointwise(conv, weights, run, output),
-            ConvWeights::Columns(sides, weights) => self.by_columns(conv, *sides, weights, run, output),
+            ConvWeights::Columns(weights) => self.by_columns(conv, weights, run, output),
             ConvWeights::Direct(weights) => self.direct(conv, weights, run, output),
-            ConvWeights::PointwiseFours(weights, ends) => self.pointwise_in_fours(conv, (weights, ends), run, output),
-            ConvWeights::Fours(weights, ends) => self.conv_in_fours(conv, (weights, ends), run, output),
+            ConvWeights::PointwiseFours(weights) => self.pointwise_in_fours(conv, weights, run, output),
+            ConvWeights::Fours(weights) => self.conv_in_fours(conv, weights, run, output),
         }
         self.squeeze_excite(conv, run, output);
     }
 
     fn direct(&self, conv: &Conv, weights: &[f32], run: Run<'_>, output: &mut [f32]) {
         let of_panel = weights.len() / conv.bias.len();
-        self.by_panels((conv, TILE), run, output, |number, position, output| {
+        self.by_panels(conv, TILE, run, output, |number, position, output| {
             let weights = &weights[number * of_panel..][..of_panel];
             let input = self.value(conv.input, position);
             kernel::conv(run.isa, ConvPanel { board: conv.board, weights, bias: &conv.bias[number], input }, output);
         });
     }
 
-    fn conv_in_fours(&mut self, conv: &Conv, (weights, ends): Fours<'_>, run: Run<'_>, output: &mut [f32]) {
+    fn conv_in_fours(&mut self, conv: &Conv, weights: &FourWeights, run: Run<'_>, output: &mut [f32]) {
+        let FourWeights { weights, ends } = weights;
         let fours = self.round_to_fours(conv, run);
         let (of_panel, tile) = (weights.len() / ends.len(), fours::TILE_PANELS);
-        self.by_panels((conv, tile * fours::PANEL), run, output, |number, position, output| {
+        self.by_panels(conv, tile * fours::PANEL, run, output, |number, position, output| {
             let first = number * tile;
             let ends = &ends[first..ends.len().min(first + tile)];
             let weights = &weights[first * of_panel..][..ends.len() * of_panel];
@@ -66,14 +74,14 @@ impl Workspace {
     }
 
     /// Winograd's convolution of all positions, some at a time, in parts of nearly equal size.
-    fn winograd(&mut self, conv: &Conv, weights: WinogradWeights<'_>, run: Run<'_>, output: &mut [f32]) {
+    fn winograd(&mut self, conv: &Conv, weights: &WinogradWeights, run: Run<'_>, output: &mut [f32]) {
         let positions = run.positions;
         let (mut points, mut products) = (std::mem::take(&mut self.points), std::mem::take(&mut self.products));
         let together = positions.div_ceil(positions.div_ceil(winograd::together(conv.board)));
         let parts = output[..positions * conv.output.len()].chunks_mut(together * conv.output.len());
         for (number, output) in parts.enumerate() {
-            let (start, room) = (number * together, (&mut points[..], &mut products[..]));
-            self.winograd_together((conv, weights), run, start, room, output);
+            let buffers = Buffers { points: &mut points, products: &mut products };
+            self.winograd_together(conv, weights, run, number * together, buffers, output);
         }
         (self.points, self.products) = (points, products);
     }
@@ -81,12 +89,15 @@ impl Workspace {
     /// Winograd's convolution of the positions from `start` on, whose values are `output`.
     fn winograd_together(
         &self,
-        (conv, (weights, bias)): (&Conv, WinogradWeights<'_>),
+        conv: &Conv,
+        weights: &WinogradWeights,
         run: Run<'_>,
         start: usize,
-        (points, products): (&mut [f32], &mut [Block]),
+        buffers: Buffers<'_>,
         output: &mut [f32],
     ) {
+        let WinogradWeights { weights, bias } = weights;
+        let Buffers { points, products } = buffers;
         let (board, len) = (conv.board, conv.output.len());
         let (positions, tiles, plane) = (output.len() / len, winograd::tiles(board), board.plane);
         let count = positions * tiles;
@@ -157,7 +168,7 @@ impl Workspace {
                 split(conv, weights.layout, run, self.value(conv.input, position), right, scale);
             }
             let output = &mut output[range.start * len..range.end * len];
-            self.panels_in_tiles((conv, weights), run, first, (&right, &scales), output);
+            self.panels_in_tiles(conv, weights, run, first, InTiles { right: &right, scales: &scales }, output);
         }
         (self.right, self.scales) = (right, scales);
     }
@@ -165,10 +176,11 @@ impl Workspace {
     /// Computes all panels of some positions, from position `first` on, from their inputs in tiles.
     fn panels_in_tiles(
         &self,
-        (conv, weights): (&Conv, &TileWeights),
+        conv: &Conv,
+        weights: &TileWeights,
         run: Run<'_>,
         first: usize,
-        (right, scales): (&[Operand], &[Scale]),
+        input: InTiles<'_>,
         output: &mut [f32],
     ) {
         let (needed, len, each) = (conv.operands(), conv.output.len(), conv.output.len() / conv.output.shape.channels);
@@ -180,10 +192,10 @@ impl Workspace {
             let left = &weights.left[number * steps..][..steps];
             let (units, bias) = (&weights.units[number], &weights.bias[number]);
             let residual = residual.map(|place| &self.value(place, first + position)[number * width..][..output.len()]);
-            let right = &right[position * needed..][..needed];
+            let right = &input.right[position * needed..][..needed];
             let mut sums = [const { MaybeUninit::uninit() }; tiles::BLOCKS];
             let sums = ready.multiply(left, &weights.steps, right, &mut sums);
-            for (block, (sums, squares)) in sums.iter().zip(&scales[position].unit).enumerate() {
+            for (block, (sums, squares)) in sums.iter().zip(&input.scales[position].unit).enumerate() {
                 let ends = tiles::Ends { sums, units, squares, bias, residual, activation };
                 match weights.layout {
                     Layout::Flat => tiles::end_side_by_side(run.isa, ends, block, output),
@@ -196,7 +208,7 @@ impl Workspace {
     fn pointwise(&mut self, conv: &Conv, weights: &[f32], run: Run<'_>, output: &mut [f32]) {
         let squares = conv.input.shape.squares;
         let boards = run.isa.takes_boards() && squares == product::CHESS;
-        self.as_product((conv, weights), run, output, |input, _, blocks| {
+        self.as_product(conv, weights, run, output, |input, _, blocks| {
             if boards {
                 return Inputs::Boards(input);
             }
@@ -206,9 +218,9 @@ impl Workspace {
     }
 
     /// A convolution as a product whose right side has a column for each square: the inputs around it.
-    fn by_columns(&mut self, conv: &Conv, sides: (usize, usize), weights: &[f32], run: Run<'_>, output: &mut [f32]) {
-        let channels = conv.input.shape.channels;
-        self.as_product((conv, weights), run, output, |input, scratch, blocks| {
+    fn by_columns(&mut self, conv: &Conv, weights: &ColumnWeights, run: Run<'_>, output: &mut [f32]) {
+        let (channels, sides) = (conv.input.shape.channels, weights.sides);
+        self.as_product(conv, &weights.weights, run, output, |input, scratch, blocks| {
             let surrounded = &mut scratch[..channels * columns::plane(sides)];
             columns::surround(sides, input, surrounded);
             let rows = blocks.chunks_exact_mut(channels * columns::TAPS);
@@ -221,7 +233,8 @@ impl Workspace {
     /// memory and blocks.
     fn as_product(
         &mut self,
-        (conv, weights): (&Conv, &[f32]),
+        conv: &Conv,
+        weights: &[f32],
         run: Run<'_>,
         output: &mut [f32],
         side: impl for<'a> Fn(&'a [f32], &mut [f32], &'a mut [Block]) -> Inputs<'a>,
@@ -258,13 +271,8 @@ impl Workspace {
     }
 
     /// A 1×1 convolution in eight bits, position by position.
-    fn pointwise_in_fours(
-        &mut self,
-        conv: &Conv,
-        (weights, ends): PointwiseFours<'_>,
-        run: Run<'_>,
-        output: &mut [f32],
-    ) {
+    fn pointwise_in_fours(&mut self, conv: &Conv, weights: &PointwiseFourWeights, run: Run<'_>, output: &mut [f32]) {
+        let PointwiseFourWeights { weights, ends } = weights;
         let fours = self.round_to_fours(conv, run);
         let (squares, of_panel) = (conv.input.shape.squares, weights.len() / ends.len());
         let (residual, activation) = end(conv);
@@ -289,7 +297,8 @@ impl Workspace {
     /// Runs `sums` for each panel of `width` channels and each position, and then what comes after the sums.
     fn by_panels(
         &self,
-        (conv, width): (&Conv, usize),
+        conv: &Conv,
+        width: usize,
         run: Run<'_>,
         output: &mut [f32],
         sums: impl Fn(usize, usize, &mut [f32]) + Sync,

@@ -3,7 +3,7 @@
 use super::{PARTS, Run, Workspace};
 use crate::host::fours;
 use crate::host::kernel;
-use crate::host::plan::{Dense, DenseTiles, DenseWeights, GROUP};
+use crate::host::plan::{Dense, DenseTiles, DenseWeights, FourWeights, GROUP};
 use crate::host::product::{self, COLUMNS, DenseInput, DensePanels, Floats, Right};
 use crate::host::team::{Team, each};
 use crate::host::tiles;
@@ -20,31 +20,24 @@ impl Workspace {
     pub(super) fn dense(&mut self, dense: &Dense, run: Run<'_>, output: &mut [f32]) {
         match &*dense.weights {
             DenseWeights::Single(weights) => {
-                self.dense_in_single((dense, weights, Floats), run, output, |panels, output| {
+                self.dense_in_single(dense, weights, Floats, run, output, |panels, output| {
                     product::dense(run.isa, panels, output);
                 });
             }
             DenseWeights::Linear(weights, linear) => {
-                self.dense_in_single((dense, weights, *linear), run, output, |panels, output| {
+                self.dense_in_single(dense, weights, *linear, run, output, |panels, output| {
                     product::dense_linear(run.isa, panels, output);
                 });
             }
             DenseWeights::Tiles(weights) => self.dense_in_tiles(dense, weights, run, output),
-            DenseWeights::Fours(weights, ends) => {
-                self.dense_in_fours(dense, (weights, ends), run, output);
-            }
+            DenseWeights::Fours(weights) => self.dense_in_fours(dense, weights, run, output),
         }
         run.each(output, dense.output.len()).for_each(|(_, y)| kernel::activate(run.isa, dense.activation, y));
     }
 
     /// All positions are computed together, so that each weight is read once.
-    fn dense_in_fours(
-        &mut self,
-        dense: &Dense,
-        (weights, ends): (&[fours::Weights], &[fours::Ends]),
-        run: Run<'_>,
-        output: &mut [f32],
-    ) {
+    fn dense_in_fours(&mut self, dense: &Dense, weights: &FourWeights, run: Run<'_>, output: &mut [f32]) {
+        let FourWeights { weights, ends } = weights;
         let (inputs, outputs) = dense.part();
         let (fours, rows) = (inputs.div_ceil(4), run.positions * dense.parts);
         let rounded = self.fours.chunks_exact_mut(fours).zip(&mut self.steps);
@@ -124,7 +117,9 @@ impl Workspace {
     /// In single precision, with `make` for some panels and rows; the weights may be stored in fewer bits.
     fn dense_in_single<R: Right + Sync>(
         &mut self,
-        (dense, weights, of): (&Dense, &[R::Row], R),
+        dense: &Dense,
+        weights: &[R::Row],
+        of: R,
         run: Run<'_>,
         output: &mut [f32],
         make: impl Fn(DensePanels<'_, R>, &mut [f32]) + Sync,
