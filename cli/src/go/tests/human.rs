@@ -318,23 +318,26 @@ fn the_root_may_be_explored_without_being_told() {
 fn some_visits_leave_the_root_alone() {
     const VISITS: u64 = 301;
     for batch in [1, 8] {
+        let slack = 2 + batch as u64;
         let plain = explored([0.0, 0.0], batch, VISITS, |search| visits(search));
         explored([0.5, 0.0], batch, VISITS, |search| {
             assert_eq!((search.spent(), search.playouts()), (VISITS, VISITS));
             let (edges, positions) = (visits(search), visits_of_positions(search));
             let counted = u64::from(edges.iter().sum::<u32>());
             assert_eq!(search.visits(), counted + 1);
-            assert!(counted.abs_diff(VISITS / 2) <= 2 + batch as u64, "{counted}");
-            // The other visits are those beyond the edges', except that counted ones may have caught up with them.
-            let caught_up = u64::from(positions.iter().sum::<u32>()) - counted;
-            assert!(caught_up > VISITS / 6 && caught_up <= VISITS / 2 + 2 + batch as u64, "{caught_up}");
+            assert!(counted.abs_diff(VISITS / 2) <= slack, "{counted}");
             assert!(edges.iter().zip(&positions).all(|(edge, position)| edge <= position));
-            // People's moves were visited, also those that the root does not count. The root itself has looked at the
-            // moves that it would have looked at.
-            let only_aside = edges.iter().zip(&positions).filter(|(edge, position)| **edge == 0 && **position > 0);
-            assert!(only_aside.count() > 3, "{edges:?} {positions:?}");
+            // A playout that chose by itself and found visits that its edge did not know counts them, and makes none.
+            let below = u64::from(positions.iter().sum::<u32>());
+            assert!(below > counted + VISITS / 6 && below < VISITS - VISITS / 6, "{below}");
             let best = |visits: &[u32]| (0..visits.len()).max_by_key(|at| visits[*at]);
             assert_eq!(best(&edges), best(&plain));
+        });
+        // At first the root does not know most of the moves that were visited.
+        explored([0.5, 0.0], batch, 41, |search| {
+            let (edges, positions) = (visits(search), visits_of_positions(search));
+            let only_aside = edges.iter().zip(&positions).filter(|(edge, position)| **edge == 0 && **position > 0);
+            assert!(only_aside.count() > 4, "{edges:?} {positions:?}");
         });
     }
 }
@@ -410,5 +413,5 @@ fn a_full_tree_goes_on_with_visits_that_leave_the_root_alone() {
     search_on(&mut search, 3000);
     let counted = u64::from(visits(&search).iter().sum::<u32>());
     assert!(search.playouts() >= 2000 && search.visits() == counted + 1, "{}", search.playouts());
-    assert!(counted > 300 && search.utility().is_finite());
+    assert!(counted > 300 && search.core.live_nodes() < 1000, "{counted} {}", search.core.live_nodes());
 }
