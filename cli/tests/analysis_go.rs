@@ -784,20 +784,13 @@ fn the_search_may_follow_a_network_for_human_play() {
 #[test]
 fn the_search_may_look_at_what_people_play_aside() {
     let moves = json!([["B", "C3"], ["W", "G7"]]);
-    let asked = |part: f64, more: Value| {
-        let mut settings = json!({ "humanSLRootExploreProbWeightless": part, "humanSLCpuctPermanent": 2.0 });
-        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        query(json!({ "overrideSettings": settings, "moves": moves, "maxVisits": 200 }))
+    let asked = |part: f64, visits: u64| {
+        let settings = json!({ "humanSLRootExploreProbWeightless": part, "humanSLCpuctPermanent": 2.0 });
+        query(json!({ "overrideSettings": settings, "moves": moves, "maxVisits": visits }))
     };
-    let none = json!({});
     let all = heard(
         &beside(&["-override-config", "humanSLProfile=preaz_9d"]),
-        &lines(&[
-            asked(0.0, none.clone()),
-            asked(0.8, none.clone()),
-            asked(1.0, none),
-            asked(0.8, json!({ "maxVisits": 1 })),
-        ]),
+        &lines(&[asked(0.0, 200), asked(0.8, 200), asked(1.0, 200), asked(0.8, 1)]),
     );
     assert_eq!(all.len(), 4, "{all:#?}");
     all.iter().for_each(|answer| check_with(answer, 0.0));

@@ -25,8 +25,8 @@ pub struct HumanExploration {
     /// The part of the playouts that begin so and are not counted at the root, from 0 to 1
     /// (`humanSLRootExploreProbWeightless`).
     pub weightless: f64,
-    /// The part of those that are counted, from 0 to 1 (`humanSLRootExploreProbWeightful`). Of both parts together, what
-    /// is more than 1 is left out here.
+    /// The part of those that are counted, from 0 to 1 (`humanSLRootExploreProbWeightful`). What both parts are more
+    /// than 1 together is left out here.
     pub weightful: f64,
     /// The weight of exploration, in utility (`humanSLCpuctExploration`).
     pub constant: f64,
@@ -49,8 +49,8 @@ impl HumanExploration {
         (self.weightless + self.weightful > 0.0).then_some(self)
     }
 
-    /// How the playout that comes after so many others counts, if it begins so. KataGo leaves that to chance; here it is
-    /// the same in every run.
+    /// How the playout that comes after so many others counts, if it begins so. KataGo leaves that to chance; here it
+    /// is the same in every run.
     fn way(&self, playouts: u64) -> Option<Way> {
         match (playouts as f64 * GOLDEN).fract() {
             share if share < self.weightless => Some(Way::Weightless),

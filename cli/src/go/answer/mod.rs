@@ -74,7 +74,7 @@ pub struct Reporter<'r, 's> {
     side: f64,
 }
 
-/// A visited move of the root (all its visits may be such as the root does not count), for whoever chooses what to play.
+/// A visited move of the root, for whoever chooses what to play. It may be that the root counts none of its visits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// The move.

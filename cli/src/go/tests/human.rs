@@ -291,7 +291,8 @@ fn visits_of_positions(search: &Search<'_>) -> Vec<u32> {
     visits
 }
 
-/// If no playout counts at the root, the root is as it was evaluated, and the positions after its moves have the visits.
+/// If no playout counts at the root, the root is as it was evaluated, and the positions after its moves have all
+/// visits.
 #[test]
 fn the_root_may_be_explored_without_being_told() {
     const VISITS: u64 = 200;

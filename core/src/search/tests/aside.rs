@@ -49,8 +49,11 @@ fn root_moves(game: &RandomGame) -> List<Move> {
     game.legal(game.position(core::iter::empty())).collect()
 }
 
+/// A move, its visits and their value.
+type Edge = (Option<Move>, u32, Option<Value>);
+
 /// What the root knows: its visits, its value, and those of its edges that have visits.
-fn known_at_root<R: Repository>(search: &Search<R>) -> (u32, Value, List<(Option<Move>, u32, Option<Value>)>) {
+fn known_at_root<R: Repository>(search: &Search<R>) -> (u32, Value, List<Edge>) {
     let visited = search.root_node().visited().filter(|edge| edge.n() > 0);
     (search.nodes(), search.root_node().value(), visited.map(|edge| (edge.mv(), edge.n(), edge.value())).collect())
 }
