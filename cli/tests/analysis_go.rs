@@ -103,6 +103,11 @@ fn point(vertex: &str, rows: usize) -> Option<(usize, usize)> {
 
 /// Checks properties that every answer must have.
 fn check(answer: &Value) {
+    check_with(answer, 1.0);
+}
+
+/// Checks an answer in which each move has at least so many visits by the root.
+fn check_with(answer: &Value, least: f64) {
     let root = &answer["rootInfo"];
     let own = infos(answer).iter().filter(|info| info["isSymmetryOf"].is_null());
     let visits: u64 = own.map(|info| info["edgeVisits"].as_u64().unwrap()).sum();
@@ -113,7 +118,8 @@ fn check(answer: &Value) {
         assert_eq!(info["order"], order);
         assert_eq!((&info["pv"][0], &info["scoreMean"]), (&info["move"], &info["scoreLead"]));
         assert!((0.0..=1.0).contains(&number(info, "winrate")), "{info}");
-        assert!(number(info, "visits") >= number(info, "edgeVisits") && number(info, "edgeVisits") >= 1.0, "{info}");
+        let [visits, by_root] = ["visits", "edgeVisits"].map(|name| number(info, name));
+        assert!(visits >= by_root.max(1.0) && by_root >= least, "{info}");
     }
     let named: BTreeSet<&str> = infos(answer).iter().map(|info| info["move"].as_str().unwrap()).collect();
     assert_eq!(named.len(), infos(answer).len(), "a move comes once");
@@ -775,6 +781,37 @@ fn the_search_may_follow_a_network_for_human_play() {
     assert_eq!(visited(&all[3]), visited(&all[0]), "nobody to follow");
 }
 
+/// Playouts of which the root is not told are spent like others. Answers show what they have found.
+#[test]
+fn the_search_may_look_at_what_people_play_aside() {
+    let moves = json!([["B", "C3"], ["W", "G7"]]);
+    let asked = |part: f64, visits: u64| {
+        let settings = json!({ "humanSLRootExploreProbWeightless": part, "humanSLCpuctPermanent": 2.0 });
+        query(json!({ "overrideSettings": settings, "moves": moves, "maxVisits": visits }))
+    };
+    let all = heard(
+        &beside(&["-override-config", "humanSLProfile=preaz_9d"]),
+        &lines(&[asked(0.0, 200), asked(0.8, 200), asked(1.0, 200), asked(0.8, 1)]),
+    );
+    assert_eq!(all.len(), 4, "{all:#?}");
+    all.iter().for_each(|answer| check_with(answer, 0.0));
+    let sum = |answer: &Value, name: &str| infos(answer).iter().map(|info| info[name].as_u64().unwrap()).sum::<u64>();
+    let of_root: Vec<u64> = all.iter().map(|answer| answer["rootInfo"]["visits"].as_u64().unwrap()).collect();
+    assert_eq!((of_root[0], of_root[2], of_root[3]), (200, 1, 1));
+    assert!(of_root[1].abs_diff(40) < 8, "{of_root:?}");
+    for (answer, least) in all.iter().zip([199, 160, 199, 0]) {
+        assert!(sum(answer, "visits") >= least, "{}", sum(answer, "visits"));
+    }
+    let only_aside = |info: &&Value| info["edgeVisits"] == 0;
+    let aside: Vec<&Value> = infos(&all[1]).iter().filter(only_aside).collect();
+    assert!(
+        !aside.is_empty() && aside.iter().all(|info| info["edgeWeight"] == 0.0 && info["playSelectionValue"] == 0.0)
+    );
+    // If the root counts no visit at all, the priors say what to play.
+    let priors: Vec<f64> = infos(&all[2]).iter().map(|info| number(info, "prior")).collect();
+    assert!(priors.is_sorted_by(|a, b| a >= b) && infos(&all[2])[0]["playSelectionValue"] == 1.0, "{priors:?}");
+}
+
 #[test]
 fn what_is_for_a_network_beside_needs_one() {
     let said = |words: &[String], settings: Value| {
@@ -795,7 +832,7 @@ fn what_is_for_a_network_beside_needs_one() {
     let range = "Could not set settings: Key 'humanSLCpuctPermanent' must be in the range 0 to 1000";
     assert_eq!(all[0]["error"], range);
     // What is not done is warned of.
-    for name in ["humanSLRootExploreProbWeightless", "humanSLPlaExploreProbWeightful", "humanSLChosenMoveProp"] {
+    for name in ["humanSLOppExploreProbWeightless", "humanSLPlaExploreProbWeightful", "humanSLChosenMoveProp"] {
         let all = said(&with, json!({ name: 0.5 }));
         let warning = format!("Config params of KataGo's that have no effect here: {name}");
         assert_eq!((all.len(), &all[0]["warning"]), (2, &json!(warning)), "{all:#?}");

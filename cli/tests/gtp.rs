@@ -1323,7 +1323,7 @@ fn parameters_are_taken_back_and_those_without_effect_are_taken() {
     let input = "kata-get-param maxVisits\nkata-set-param maxVisits\nkata-get-param maxVisits\n\
                  kata-set-params {\"humanSLProfile\":\"\",\"wideRootNoise\":\"\",\"humanSLChosenMoveProp\":\"\"}\n\
                  kata-get-param humanSLProfile\nkata-get-param wideRootNoise\nkata-get-param humanSLChosenMoveProp\n\
-                 kata-set-params {\"humanSLRootExploreProbWeightless\":0.8,\"humanSLPlaExploreProbWeightful\":0}\n\
+                 kata-set-params {\"humanSLOppExploreProbWeightless\":0.8,\"humanSLPlaExploreProbWeightful\":0}\n\
                  kata-get-param fillDameBeforePass\n";
     let config = "humanSLProfile=rank_5k,wideRootNoise=0.5,humanSLChosenMoveProp=0.5";
     let words = beside(&[&QUICK[..], &["-override-config", config]].concat());
@@ -1333,7 +1333,7 @@ fn parameters_are_taken_back_and_those_without_effect_are_taken() {
     let values = [0, 2, 4, 5, 6, 8].map(|at| said[at].2.as_str());
     assert_eq!(values, ["12", "500", "", "0", "0", "true"]);
     let warned = stderr(&output);
-    assert!(warned.contains("humanSLRootExploreProbWeightless=0.8 has no effect"), "{warned}");
+    assert!(warned.contains("humanSLOppExploreProbWeightless=0.8 has no effect"), "{warned}");
     assert!(!warned.contains("humanSLPlaExploreProbWeightful=0 has no effect"), "{warned}");
     // Without a network beside the main one, to take such a parameter back is no error either.
     let alone = heard(&QUICK, "kata-set-params {\"humanSLChosenMoveProp\":\"\"}\nkata-set-param humanSLProfile\n");

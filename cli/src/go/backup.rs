@@ -60,8 +60,9 @@ impl<'m> Search<'m> {
         if self.notes.get(at).white_to_move { 1.0 } else { -1.0 }
     }
 
-    /// Updates edges and notes after a playout that came back along this line.
-    pub(super) fn back_up(&mut self, line: &[Move]) {
+    /// Updates edges and notes after a playout that came back along this line. If it came back `aside`, the root's own
+    /// note stays as it is until a visit that the root counts.
+    pub(super) fn back_up(&mut self, line: &[Move], aside: bool) {
         let mut way = Vec::with_capacity(line.len());
         let mut here = self.tree().zip(self.notes.root().map(|(at, _)| at)).map(|(node, at)| (node, at, true));
         for &mv in line {
@@ -71,10 +72,10 @@ impl<'m> Search<'m> {
             here = edge.and_then(|edge| Some((edge.child()?, self.notes.next(at, mv)?.0, !lacks_visits(&edge))));
         }
         // The note of the position at the end of the line is up to date already.
-        for (node, at, mv, is_whole) in way.into_iter().rev() {
+        for (ply, (node, at, mv, is_whole)) in way.into_iter().enumerate().rev() {
             self.tell_edge(node, at, mv);
             // A folded node keeps its earlier means.
-            if is_whole {
+            if is_whole && !(aside && ply == 0) {
                 self.sum_up(node, at);
             }
         }

@@ -160,8 +160,11 @@ params! {
     playout_doubling_advantage_pla: Option<Color> = None, in ANYTHING, "playoutDoublingAdvantagePla";
     /// Whose play is imitated, with a network for human play.
     human_profile: Option<Profile> = None, in ANYTHING, "humanSLProfile";
-    /// Part of the playouts whose first move is chosen by the policy of the network for human play beside the main one.
-    human_root_explore: f64 = 0.0, in 0.0..=1.0, "humanSLRootExploreProbWeightful";
+    /// Part of the playouts whose first move is chosen by the policy of the network for human play beside the main one,
+    /// and whose visits the root does not count.
+    human_root_explore_weightless: f64 = 0.0, in 0.0..=1.0, "humanSLRootExploreProbWeightless";
+    /// Part of the playouts whose first move is chosen so, and whose visits the root counts.
+    human_root_explore_weightful: f64 = 0.0, in 0.0..=1.0, "humanSLRootExploreProbWeightful";
     /// Weight of exploration in the choice of such a move.
     human_cpuct_exploration: f64 = 1.0, in 0.0..=1000.0, "humanSLCpuctExploration";
     /// What that weight grows by with the square root of the visits.
@@ -265,7 +268,7 @@ const OF_GTP: [&str; 2] = ["analysisIgnorePreRootHistory", "analysisWideRootNois
 
 /// Parameters of KataGo's search that are not in the table, with the value with which it does what is done here. With
 /// another value KataGo's analysis changes, and ours does not.
-const LACKING: [(&str, &str); 30] = [
+const LACKING: [(&str, &str); 29] = [
     ("antiMirror", "false"),
     ("avoidMYTDaggerHack", "false"),
     ("avoidRepeatedPatternUtility", "0"),
@@ -284,7 +287,6 @@ const LACKING: [(&str, &str); 30] = [
     ("humanSLOppExploreProbWeightless", "0"),
     ("humanSLPlaExploreProbWeightful", "0"),
     ("humanSLPlaExploreProbWeightless", "0"),
-    ("humanSLRootExploreProbWeightless", "0"),
     ("nnRandSeed", ""),
     ("nnRandomize", "false"),
     ("noisePruningCap", "1e50"),

@@ -156,11 +156,13 @@ impl Params {
             advantage_of: params.playout_doubling_advantage_pla,
             root_optimism: params.root_policy_optimism as f32,
             human: None,
-            human_exploration: (params.human_root_explore > 0.0).then_some(HumanExploration {
-                part: params.human_root_explore,
+            human_exploration: HumanExploration {
+                weightless: params.human_root_explore_weightless,
+                weightful: params.human_root_explore_weightful,
                 constant: params.human_cpuct_exploration,
                 growth: params.human_cpuct_permanent,
-            }),
+            }
+            .if_any(),
             history: match (params.ignore_all_history, params.ignore_pre_root_history) {
                 (true, _) => Seen::Nothing,
                 (false, true) => Seen::BelowRoot,

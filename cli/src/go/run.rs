@@ -22,7 +22,7 @@ pub fn memory(most: usize, visits: u64) -> Result<Memory, String> {
 /// The limits at which a search ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most visits of the root.
+    /// The most visits of the root, and of playouts that it does not count ([`Search::spent`]).
     pub visits: u64,
     /// The most playouts.
     pub playouts: u64,
@@ -40,7 +40,7 @@ impl Search<'_> {
     pub fn run(&mut self, limits: &Limits, mut goes_on: impl FnMut(&mut Self) -> bool) -> Result<bool, String> {
         loop {
             let goes_on = goes_on(self);
-            let visits = limits.visits.saturating_sub(self.visits());
+            let visits = limits.visits.saturating_sub(self.spent());
             let left = visits.min(limits.playouts.saturating_sub(self.playouts()));
             if self.visits() > 0 && (left == 0 || !goes_on) {
                 return Ok(true);

@@ -4,6 +4,7 @@
 use super::backup::{AllVisited, Visited};
 use super::bias::Pattern;
 use super::evaluator::{Batch, Evaluator};
+use super::human::Way;
 use super::notes::{At, Averages, Note, Notes, Owned};
 use super::root::{RootContext, RootEvaluations};
 use super::utility::Outlook;
@@ -49,12 +50,21 @@ pub struct Search<'m> {
     waiting: Vec<Leaf>,
     spare: Vec<Box<Event>>,
     playouts: u64,
+    /// How many of them came back aside.
+    aside: u64,
     said: Vec<String>,
+}
+
+/// A playout under way.
+struct Playout {
+    event: Box<Event>,
+    /// Whether it comes back aside: then the root does not count its visit (`human.rs`).
+    aside: bool,
 }
 
 /// A playout whose position waits for its evaluation.
 struct Leaf {
-    event: Box<Event>,
+    playout: Playout,
     game: Arc<Game>,
     moves: Vec<GoMove>,
 }
@@ -79,6 +89,7 @@ impl<'m> Search<'m> {
             waiting: Vec::new(),
             spare: Vec::new(),
             playouts: 0,
+            aside: 0,
             said,
         };
         search.prepare_root();
@@ -99,7 +110,7 @@ impl<'m> Search<'m> {
         let mut evaluations = RootEvaluations::of(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.append(&mut evaluations.said);
         let before = std::mem::replace(&mut self.context, RootContext::new(root, plan, evaluations));
-        self.playouts = 0;
+        (self.playouts, self.aside) = (0, 0);
         self.prepare_root();
         if !line.is_some_and(|line| self.keep(&line, &before)) {
             self.core.clear();
@@ -186,6 +197,11 @@ impl<'m> Search<'m> {
         self.playouts
     }
 
+    /// What counts towards a limit of visits: those of the root, and the playouts that it has not counted.
+    pub fn spent(&self) -> u64 {
+        self.visits() + self.aside
+    }
+
     /// The root of the tree.
     pub fn tree(&self) -> Option<NodeView<'_, Tree<'m>>> {
         self.core.root()
@@ -215,7 +231,7 @@ impl<'m> Search<'m> {
             Ok(evaluated) => evaluated,
             Err(fault) => {
                 for mut leaf in self.waiting.drain(..) {
-                    self.core.cancel(&mut leaf.event);
+                    self.core.cancel(&mut leaf.playout.event);
                     self.playouts -= 1;
                 }
                 if self.batch.is_late() {
@@ -228,11 +244,11 @@ impl<'m> Search<'m> {
         self.said.extend(said);
         let mut refused = None;
         for (mut leaf, evaluation) in std::mem::take(&mut self.waiting).into_iter().zip(evaluations) {
-            if let Err(why) = self.answer(&mut leaf.event, &leaf.game, &leaf.moves, &evaluation) {
+            if let Err(why) = self.answer(&mut leaf.playout, &leaf.game, &leaf.moves, &evaluation) {
                 self.playouts -= 1;
                 refused = Some(why);
             }
-            self.spare.push(leaf.event);
+            self.spare.push(leaf.playout.event);
         }
         match (ended, refused) {
             (_, Some(Refused::NoRoom)) if self.core.nodes() == 0 => Err(why_refused(Refused::NoRoom)),
@@ -251,11 +267,11 @@ impl<'m> Search<'m> {
         let (mut known, mut collided) = (0, Vec::new());
         let mut ended = Ended::Gathered;
         while self.waiting.len() < batch && self.waiting.len() + known < most && known < KNOWN_PER_LEAF * batch {
-            let mut event = self.spare.pop().unwrap_or_default();
-            match self.take_down_to_leaf(&mut event) {
+            let mut playout = Playout { event: self.spare.pop().unwrap_or_default(), aside: false };
+            match self.take_down_to_leaf(&mut playout) {
                 Gathered::Leaf => {
                     self.playouts += 1;
-                    if let Some(event) = self.look_at(event) {
+                    if let Some(event) = self.look_at(playout) {
                         self.spare.push(event);
                         known += 1;
                     }
@@ -264,10 +280,10 @@ impl<'m> Search<'m> {
                 Gathered::Known => {
                     self.playouts += 1;
                     known += 1;
-                    self.bring_back(&mut event);
+                    self.bring_back(&mut playout);
                 }
                 Gathered::Collision => {
-                    collided.push(event);
+                    collided.push(playout.event);
                     // Further playouts would collide, too.
                     if collided.len() >= batch {
                         break;
@@ -277,7 +293,7 @@ impl<'m> Search<'m> {
                 Gathered::Full => ended = Ended::Full,
                 Gathered::NoMoves => ended = Ended::NoMoves,
             }
-            self.spare.push(event);
+            self.spare.push(playout.event);
             if ended != Ended::Gathered {
                 break;
             }
@@ -291,16 +307,18 @@ impl<'m> Search<'m> {
 
     /// Takes one playout from the root to a leaf. If it is the turn of a move that a player of the profile would look
     /// at, the playout begins with that move.
-    fn take_down_to_leaf(&mut self, event: &mut Event) -> Gathered {
-        let Some(first) = self.human_choice() else { return self.core.gather(event) };
+    fn take_down_to_leaf(&mut self, Playout { event, aside }: &mut Playout) -> Gathered {
+        let Some((way, first)) = self.human_choice() else { return self.core.gather(event) };
+        *aside = way == Way::Weightless;
         self.core.set_root_moves([first]);
-        let met = self.core.gather(event);
+        let met = if *aside { self.core.gather_aside(event) } else { self.core.gather(event) };
         self.core.set_root_moves([]);
         met
     }
 
     /// Answers a leaf and returns its event if that needs no evaluation; otherwise puts the leaf into the batch.
-    fn look_at(&mut self, mut event: Box<Event>) -> Option<Box<Event>> {
+    fn look_at(&mut self, mut playout: Playout) -> Option<Box<Event>> {
+        let event = &mut playout.event;
         let (mut played, mut moves) = (Arc::new(Game::clone(&self.context.root)), Vec::new());
         // There is no other reference to it yet, so nothing is copied.
         let game = Arc::make_mut(&mut played);
@@ -331,10 +349,10 @@ impl<'m> Search<'m> {
         if !fits || has_ended && is_counted {
             // A line that can't be played to its end stopped at another position, which must have another key.
             let key = if fits { game.graph_key() } else { !game.graph_key() };
-            if self.answer_end(&mut event, &game, key).is_err() {
+            if self.answer_end(&mut playout, &game, key).is_err() {
                 self.playouts -= 1;
             }
-            return Some(event);
+            return Some(playout.event);
         }
         let banned = game.ko_banned();
         moves.clear();
@@ -342,31 +360,31 @@ impl<'m> Search<'m> {
             self.list_moves(&game, event.plies(), &banned, &mut moves);
         }
         let key = game.graph_key();
-        match self.core.settle_transposition(&mut *event, key, moves.len()) {
+        match self.core.settle_transposition(&mut playout.event, key, moves.len()) {
             Ok(true) => {
-                self.record(&event, key, &game, None);
-                self.bring_back(&mut event);
-                return Some(event);
+                self.record(&playout.event, key, &game, None);
+                self.bring_back(&mut playout);
+                return Some(playout.event);
             }
             Ok(false) => {}
             Err(_) => {
                 self.playouts -= 1;
-                return Some(event);
+                return Some(playout.event);
             }
         }
-        let known = match event.plies() {
+        let known = match playout.event.plies() {
             0 => Some(Arc::clone(&self.context.raw)),
             depth => self.evaluator.push(&mut self.batch, &game, &self.context.plan.question_at(depth)),
         };
         match known {
             Some(evaluation) => {
-                if self.answer(&mut event, &game, &moves, &evaluation).is_err() {
+                if self.answer(&mut playout, &game, &moves, &evaluation).is_err() {
                     self.playouts -= 1;
                 }
-                Some(event)
+                Some(playout.event)
             }
             None => {
-                self.waiting.push(Leaf { event, game, moves });
+                self.waiting.push(Leaf { playout, game, moves });
                 None
             }
         }
@@ -392,33 +410,38 @@ impl<'m> Search<'m> {
 
     fn answer(
         &mut self,
-        event: &mut Event,
+        playout: &mut Playout,
         game: &Game,
         moves: &[GoMove],
         evaluation: &Evaluation,
     ) -> Result<(), Refused> {
         let key = game.graph_key();
-        self.record(event, key, game, Some(evaluation));
+        self.record(&playout.event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key);
         // If no move may be searched, the network's evaluation is final.
         let verdict = if moves.is_empty() { Verdict::scored(value) } else { Verdict::Position(value) };
-        let mut logits = self.logits(evaluation, moves, event.plies());
-        self.enter(event, &Answer { key, verdict }, &mut logits)
+        let mut logits = self.logits(evaluation, moves, playout.event.plies());
+        self.enter(playout, &Answer { key, verdict }, &mut logits)
     }
 
     /// Writes an answer into the tree, and backs it up.
-    fn enter(&mut self, event: &mut Event, answer: &Answer, logits: &mut [f32]) -> Result<(), Refused> {
-        self.core.settle(event, answer, logits)?;
-        self.bring_back(event);
+    fn enter(&mut self, playout: &mut Playout, answer: &Answer, logits: &mut [f32]) -> Result<(), Refused> {
+        self.core.settle(&mut playout.event, answer, logits)?;
+        self.bring_back(playout);
         Ok(())
     }
 
-    /// Backs up the value of an event's leaf along its line.
-    fn bring_back(&mut self, event: &mut Event) {
+    /// Backs up the value of a playout's leaf along its line.
+    fn bring_back(&mut self, Playout { event, aside }: &mut Playout) {
         let line: Vec<Move> = event.moves().collect();
-        self.core.bring_back(std::slice::from_mut(event));
-        self.back_up(&line);
+        if *aside {
+            self.core.bring_back_aside(std::slice::from_mut(event));
+            self.aside += 1;
+        } else {
+            self.core.bring_back(std::slice::from_mut(event));
+        }
+        self.back_up(&line, *aside);
     }
 
     /// The logits of the moves of a position `plies` plies below the root.
@@ -431,7 +454,8 @@ impl<'m> Search<'m> {
 
     /// Answers an event whose game is over or can't go on. The tree does not take the result for proven, because the
     /// score counts as well as who has won.
-    fn answer_end(&mut self, event: &mut Event, game: &Game, key: u64) -> Result<(), Refused> {
+    fn answer_end(&mut self, playout: &mut Playout, game: &Game, key: u64) -> Result<(), Refused> {
+        let event = &playout.event;
         let lead = match game.outcome() {
             Some(Outcome::WhiteLead(lead)) => Some(lead),
             Some(Outcome::NoResult | Outcome::ToBeAgreed) | None => None,
@@ -454,7 +478,7 @@ impl<'m> Search<'m> {
             .weighing(weight)
         });
         let value = self.value_of(key);
-        self.enter(event, &Answer { key, verdict: Verdict::scored(value) }, &mut [])
+        self.enter(playout, &Answer { key, verdict: Verdict::scored(value) }, &mut [])
     }
 
     /// Notes the position at the end of an event's line. `known` is not needed if the position has a note already.

@@ -316,7 +316,7 @@ impl LineWriter {
 
     /// The line to write now; `None` if none is due, or no move has been visited yet.
     fn line(&mut self, params: &Params, search: &Search<'_>) -> Option<String> {
-        self.next.filter(|next| Instant::now() >= *next && search.visits() > 1)?;
+        self.next.filter(|next| Instant::now() >= *next && search.spent() > 1)?;
         self.next = self.request.interval.map(|every| Instant::now() + every);
         Some(self.last(params, search))
     }

@@ -401,7 +401,12 @@ impl Player {
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
         // Only the main network judges, and the search explores as usual.
         let human_profile = self.params.human_profile.filter(|_| self.imitation().by_main);
-        let alone = Params { human_profile, human_root_explore: 0.0, ..self.params };
+        let alone = Params {
+            human_profile,
+            human_root_explore_weightless: 0.0,
+            human_root_explore_weightful: 0.0,
+            ..self.params
+        };
         // As in KataGo: an advantage would shift the score, and a single pass would end the game.
         let fair = Params { playout_doubling_advantage: 0.0, conservative_pass: true, ..alone };
         let params = Params { ignore_pre_root_history: true, ..fair };

@@ -309,6 +309,23 @@ impl<R: Repository> Search<R> {
     /// [`Known`](super::Gathered::Known). If they share ancestors, each ancestor is written once. The events' order in
     /// the slice changes; events of other kinds are left as they are.
     pub fn bring_back<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
+        self.bring_back_to(0, events);
+    }
+
+    /// Like [`Search::bring_back`], but only to the root's children: neither the root nor its edges count the visits
+    /// (as in the playouts of KataGo's `humanSLRootExploreProbWeightless`). So a host learns more of moves that the
+    /// search itself would hardly look at, and their values don't change that of the root.
+    ///
+    /// The child of a root's edge then has more visits than the edge, which may even have none, and no value. To the
+    /// search itself such a move is one without visits. In a graph, playouts that take the edge later
+    /// [catch up](super::Params::catch_up) with the child first.
+    pub fn bring_back_aside<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
+        self.bring_back_to(1, events);
+    }
+
+    /// Brings events back to the nodes `highest` plies below the root; above, they are taken back.
+    #[inline(always)]
+    fn bring_back_to<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, highest: usize, events: &mut [E]) {
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
             if event.is_ready() && event.epoch != self.epoch {
                 event.finish();
@@ -326,10 +343,13 @@ impl<R: Repository> Search<R> {
             rare.proving |= event.proving.is_some();
             rare.unkept |= matches!(event.stage, Stage::Answered { value: Some(_), .. });
         }
-        for plies in (0..deepest).rev() {
+        for plies in (highest..deepest).rev() {
             self.lift_all(climbing, plies, &mut rare);
         }
-        climbing.iter_mut().for_each(|event| event.borrow_mut().finish());
+        for event in climbing.iter_mut().map(BorrowMut::borrow_mut) {
+            self.undo_steps(event.path.get(..highest).unwrap_or_default());
+            event.finish();
+        }
     }
 
     /// Counts the visit at the leaf, if that has not happened yet.

@@ -41,6 +41,34 @@ impl<R: Repository> Search<R> {
         event.met()
     }
 
+    /// Like [`Search::gather`], for a playout that is to find out more about a root move than its edge counts visits:
+    /// see [`Search::bring_back_aside`]. In a graph other playouts end where an edge has fewer visits than its child,
+    /// because they have found a visit that is new to the edge; this one goes on below the root's edge.
+    pub fn gather_aside<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
+        self.begin(event, self.root_with_room());
+        event.met = loop {
+            match self.descend(event) {
+                Some(met) => break met,
+                None if event.plies() == 1 && !self.goes_aside(event) => break refuse(event, Gathered::NoMoves),
+                None => {}
+            }
+        };
+        event.met
+    }
+
+    /// Lets a playout that has taken an edge of the root go below it, whatever the edge knows of the child. `false` if
+    /// the child can count no more visits; then the playout is taken back.
+    fn goes_aside<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> bool {
+        // As if the edge knew all visits of its child, and, where values are compared, their value.
+        event.counted = u32::MAX;
+        event.kept = event.kept.filter(|_| self.params.catch_up == CatchUp::Visits);
+        let is_full = event.leaf.is_some_and(|child| self.repository.lock(child).n() >= MAX_VISITS);
+        if is_full {
+            self.undo(event);
+        }
+        !is_full
+    }
+
     /// Takes several playouts down, all of them by one ply before any goes on to the next; [`Event::met`] says what
     /// each of them met.
     ///
@@ -48,14 +76,9 @@ impl<R: Repository> Search<R> {
     /// after the one before. While some choose their edges, what the others are going to read is prefetched, because
     /// memory is slow but answers many requests at a time.
     pub fn gather_together<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
-        // A leaf without room for its edges can't grow: playouts would come to it again and again.
-        let root = self.root.filter(|_| get(&self.short_of_room) == 0);
+        let root = self.root_with_room();
         for event in events.iter_mut().map(BorrowMut::borrow_mut) {
-            // The event's path is about to be forgotten, and then its visits could not be taken back.
-            if self.is_in_flight(event) {
-                self.cancel(event);
-            }
-            event.begin(self.epoch, root);
+            self.begin(event, root);
         }
         let (count, mut under_way) = (events.len(), events.len());
         while under_way > 0 {
@@ -76,6 +99,21 @@ impl<R: Repository> Search<R> {
                 }
             }
         }
+    }
+
+    /// The root; `None` if a leaf had no room for its edges. It can't grow: playouts would come to it again and again.
+    #[inline]
+    fn root_with_room(&self) -> Option<Key> {
+        self.root.filter(|_| get(&self.short_of_room) == 0)
+    }
+
+    #[inline]
+    fn begin<const PLIES: usize>(&self, event: &mut Event<PLIES>, root: Option<Key>) {
+        // The event's path is about to be forgotten, and then its visits could not be taken back.
+        if self.is_in_flight(event) {
+            self.cancel(event);
+        }
+        event.begin(self.epoch, root);
     }
 
     /// Prefetches the edges of the node that a playout comes to in half a round; the node itself was prefetched half a
@@ -147,10 +185,22 @@ impl<R: Repository> Search<R> {
         if self.repository.is_graph() {
             let visit = here.visit(at);
             (event.kept, event.counted) = (visit.value, visit.completed());
+            if event.path.len() == 1 && visit.value.is_none() {
+                event.kept = self.value_aside(child);
+            }
         }
         event.leaf = Some(child);
         event.firm = here.is_firm(at);
         None
+    }
+
+    /// The value of a child of the root, if it was visited; all its visits may have come
+    /// [aside](Search::bring_back_aside).
+    #[cold]
+    #[inline(never)]
+    fn value_aside(&self, child: Key) -> Option<EdgeValue> {
+        let child = self.repository.lock(child);
+        (child.n() > 0).then(|| EdgeValue::of_child(self.worth(&child)))
     }
 
     /// Whether an edge with `visits` completed visits does not know yet what other paths have found out below it.
@@ -235,7 +285,7 @@ impl<R: Repository> Search<R> {
     /// the root: the opponent could have repeated it in the game, we did not. The node's visits are taken back all the
     /// way up. In a graph other parents' edges keep theirs, and take the new value with their next visit.
     fn reopen_cycle<const PLIES: usize>(&self, event: &Event<PLIES>, node: Key) {
-        let (mut taken, mut at_root) = (None, 0);
+        let (mut taken, mut at_root) = (None::<u32>, 0);
         for step in event.path.iter().rev() {
             let at = usize::from(step.at);
             let mut parent = self.repository.lock(step.node);
@@ -250,7 +300,8 @@ impl<R: Repository> Search<R> {
                 // Other paths may have brought these visits here: an edge above loses those that its child no longer
                 // has.
                 Some(_) if self.repository.is_graph() => child.missing_of(visit.completed()),
-                Some(n) => n,
+                // An edge of the root may have fewer visits than its child: those that came aside are not its own.
+                Some(n) => n.min(visit.completed()),
             };
             taken = Some(n);
             at_root = n;

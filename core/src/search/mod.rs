@@ -6,6 +6,7 @@
 //! the search by `&`: any number of threads may call them at the same time. What changes the tree as a whole
 //! ([`Search::recycle`], [`Search::advance`], [`Search::clear`]) takes it by `&mut`, so that no other thread is in it;
 //! events may be in flight meanwhile. [`Search::run`] does everything in a loop on one stack.
+//! [`Search::gather_aside`] and [`Search::bring_back_aside`] are for playouts that the root does not count.
 //!
 //! An [`Event`] is a playout in flight. It holds the path from the root, because nodes have no link to their parents.
 //!

@@ -56,12 +56,17 @@ impl<R: Repository> Search<R> {
         let (visit, child) = (node.visit(at), node.child(at));
         drop(node);
         let Naming::Named(mv) = visit.mv else { return };
-        let wins_for_opponent = child.is_some_and(|child| self.repository.lock(child).bounds().lower == Bound::Win);
+        let (below, wins_for_opponent) = child.map_or((0, false), |child| {
+            let child = self.repository.lock(child);
+            (child.n(), child.bounds().lower == Bound::Win)
+        });
+        // It may be that all visits came aside.
+        let is_visited = visit.completed() > 0 || below > 0;
         let mut root = self.repository.lock(new);
         // A host may have listed the move twice.
         let is_free = |at: usize| root.unvisited_prior(at).is_some();
         let place = (0..).zip(moves).position(|(at, other)| *other == mv && is_free(at));
-        let Some(place) = place.filter(|_| visit.completed() > 0).and_then(|place| u16::try_from(place).ok()) else {
+        let Some(place) = place.filter(|_| is_visited).and_then(|place| u16::try_from(place).ok()) else {
             return;
         };
         // Without room for the edge the move is treated as not visited.

@@ -6,7 +6,7 @@ use super::puct::{self, MovesLeftUtility};
 use super::root::RootRules;
 use super::worth::own;
 use crate::evaluate::Value;
-use crate::repository::{EdgeValue, Node, Repository, Seen, Visit};
+use crate::repository::{EdgeValue, Naming, Node, Repository, Seen, Visit};
 use core::hint::select_unpredictable;
 
 /// An edge that a playout takes.
@@ -67,9 +67,10 @@ impl<R: Repository> Search<R> {
         };
         let (q, visited_policy) = match worth {
             Some(worth) => {
-                // The sum of a root's priors, which may be more than 1.
-                let all = if plies == 0 { self.params.root_policy_sum.max(1.0) } else { 1.0 };
-                let visited_policy = (seen.visited_policy / all).min(1.0);
+                let visited_policy = match plies {
+                    0 => self.visited_at_root(node, &seen),
+                    _ => seen.visited_policy.min(1.0),
+                };
                 (self.held_against(node, worth, visited_policy).q(draw_score), visited_policy)
             }
             None if plain => (node.mean_wl(), seen.visited_policy),
@@ -97,6 +98,17 @@ impl<R: Repository> Search<R> {
             offer(fpu + puct::u(p, exploration, 0), Choice::Unvisited(index));
         }
         choice.or_else(|| first_allowed(node, rules.as_ref()))
+    }
+
+    /// The part of the root's priors, whose sum may be more than 1, that belongs to visited moves. A move counts as
+    /// visited, too, if all its visits came [aside](Search::bring_back_aside): it has a name, and no value.
+    #[cold]
+    #[inline(never)]
+    fn visited_at_root(&self, root: &impl Node, seen: &BestSeen) -> f32 {
+        let is_aside = |visit: &Visit| visit.value.is_none() && matches!(visit.mv, Naming::Named(_));
+        let aside = || root.visits().filter(is_aside).fold(0.0, |sum, visit| sum + visit.p());
+        let all = seen.visited_policy + if seen.waiting { aside() } else { 0.0 };
+        (all / self.params.root_policy_sum.max(1.0)).min(1.0)
     }
 
     /// What priors are multiplied by at a node whose value to itself is `worth`, if that is not the plain mean of its

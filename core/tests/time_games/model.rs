@@ -46,6 +46,7 @@ impl Thought {
             losing: 0,
             winning: playouts >= self.proven_at,
             hope: true,
+            open: self.legal,
             most_visits: visits(best),
             second_visits: if self.legal > 1 { visits(second) } else { 0 },
             most_visited: best as u32,

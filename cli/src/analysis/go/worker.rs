@@ -83,7 +83,7 @@ impl Worker {
             search.said().iter().for_each(|line| self.output.aside(line));
             // There is something to tell once a move has been visited.
             if due.is_now()
-                && search.visits() > 1
+                && search.spent() > 1
                 && self.output.has_room()
                 && let Some(line) = answer::line(query, turn, search, true)
             {
@@ -94,7 +94,7 @@ impl Worker {
         })?;
         search.said().iter().for_each(|line| self.output.aside(line));
         if !had_room {
-            self.output.aside(&full(query, turn, search.visits()));
+            self.output.aside(&full(query, turn, search.spent()));
         }
         Ok(answer::line(query, turn, &search, false))
     }

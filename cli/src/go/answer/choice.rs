@@ -41,6 +41,15 @@ impl Arm {
     }
 }
 
+/// Values moves by their priors, the largest of which counts 1. KataGo does so if no move has a value: it may be that
+/// the root has not counted the visits of any.
+pub(super) fn value_by_priors(arms: &mut [Arm]) {
+    let largest = arms.iter().map(|arm| arm.prior).fold(0.0, f64::max);
+    if largest > 0.0 {
+        arms.iter_mut().for_each(|arm| arm.value = arm.prior / largest);
+    }
+}
+
 impl Params {
     /// `lcbStdevs` deviations of a mean, if no utility is further from 0 than `most`. As in KataGo an observation of
     /// the largest variance is mixed in, whose weight falls with the third power of the visits: it keeps one lucky

@@ -18,7 +18,7 @@ use super::{Evaluation, Params, Search};
 use crate::fields::{BadField, Fields, Object};
 use crate::json::number;
 use crate::options::Perspective;
-use choice::Arm;
+use choice::{Arm, value_by_priors};
 use hashes::hashes;
 pub use model::describe_model;
 
@@ -74,7 +74,7 @@ pub struct Reporter<'r, 's> {
     side: f64,
 }
 
-/// A visited move of the root, for whoever chooses what to play.
+/// A visited move of the root, for whoever chooses what to play. It may be that the root counts none of its visits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// The move.
@@ -177,8 +177,10 @@ impl<'r, 's> Reporter<'r, 's> {
             let averages = child
                 .map_or_else(|| note.averages().times(edge_visits), |child| self.search.averages(&child, at, known));
             let visits = child.map_or(edge_visits, |child| child.n().max(edge_visits));
-            let arm = self.arm(mv, &averages, edge_visits, visits);
-            (edge_visits > 0).then_some(Candidate { edge, mv, at, averages, visits, edge_visits, arm, pruned: 0.0 })
+            (visits > 0).then(|| {
+                let arm = self.arm(mv, &averages, edge_visits, visits);
+                Candidate { edge, mv, at, averages, visits, edge_visits, arm, pruned: 0.0 }
+            })
         };
         let mut all: Vec<_> = root.visited().filter_map(candidate).collect();
         let of_root = self.search.averages(&root, at_root, known);
@@ -213,8 +215,14 @@ impl<'r, 's> Reporter<'r, 's> {
             passes.for_each(|(_, arm)| arm.value = 0.0);
         }
         let explored = self.params.prune(root, &mut arms);
+        let has_values = arms.iter().any(|arm| arm.value > 0.0);
+        if !has_values {
+            value_by_priors(&mut arms);
+        }
         all.iter_mut().zip(&arms).for_each(|(candidate, arm)| candidate.pruned = arm.value);
-        self.params.prefer_by_bound(explored, &mut arms);
+        if has_values {
+            self.params.prefer_by_bound(explored, &mut arms);
+        }
         all.iter_mut().zip(arms).for_each(|(candidate, arm)| candidate.arm = arm);
     }
 

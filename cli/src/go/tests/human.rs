@@ -3,7 +3,9 @@
 
 use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
 use crate::engine::Memory;
+use crate::go::human::Way;
 use crate::go::{Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Search};
+use hashbrown::HashMap;
 use oncilla_core::search::Fpu;
 use oncilla_go::planes::{self, GLOBAL, SPATIAL};
 use oncilla_go::profile::Profile;
@@ -117,6 +119,12 @@ fn imitating(fields: &Value, batch: usize, human: &Arc<Evaluator>) -> (Arc<Game>
     (game, plan)
 }
 
+/// An exploration in which nothing else counts, in these parts of the playouts: those that the root does not count, and
+/// those that it counts.
+fn exploring_only([weightless, weightful]: [f64; 2]) -> Option<HumanExploration> {
+    Some(HumanExploration { weightless, weightful, constant: 1000.0, growth: 0.0 })
+}
+
 /// Does something with a search of so many visits.
 fn searched<T>((game, plan): (Arc<Game>, Plan), visits: u64, look: impl FnOnce(&mut Search<'_>) -> T) -> T {
     let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
@@ -209,7 +217,7 @@ fn the_urgency_of_its_moves_is_not_flattened() {
         let share = visited.powf(params.fpu_parent_power.into());
         let Fpu::Reduction(reduction) = params.root_fpu() else { panic!("another urgency") };
         let less = f64::from(reduction) * search.plan().factors.most() * visited.sqrt();
-        let arms = search.human_arms(search.root_moves()).expect("an evaluated root");
+        let arms = search.human_arms(Way::Weightful, search.root_moves()).expect("an evaluated root");
         let urgency = search.human_urgency(&arms).expect("an evaluated root");
         assert!((urgency - (share * mean + (1.0 - share) * own - less)).abs() < 1e-6);
     });
@@ -220,7 +228,7 @@ fn the_urgency_of_its_moves_is_not_flattened() {
 fn another_exploration_begins_a_new_tree() {
     let evaluator = beside();
     let (game, mut plan) = imitating(&json!({}), 1, &evaluator);
-    plan.human_exploration = Some(HumanExploration { part: 1.0, constant: 1000.0, growth: 0.0 });
+    plan.human_exploration = exploring_only([0.0, 1.0]);
     searched((game, plan), 60, |search| {
         let (game, plan) = imitating(&json!({}), 1, &evaluator);
         search.turn_to(Arc::clone(&game), plan).expect("a search");
@@ -231,35 +239,180 @@ fn another_exploration_begins_a_new_tree() {
     });
 }
 
-/// If exploration is all that counts, each visit goes to the move whose prior is the largest for its visits.
-#[test]
-fn the_root_may_be_explored_by_what_people_play() {
-    const VISITS: u64 = 200;
-    let evaluator = beside();
-    let exploring = |part, batch| {
-        let (game, mut plan) = imitating(&json!({}), batch, &evaluator);
-        plan.human_exploration = Some(HumanExploration { part, constant: 1000.0, growth: 0.0 });
-        (game, plan)
-    };
-    let (found, priors, flattening) = searched(exploring(1.0, 1), VISITS, |search| {
-        assert_eq!(search.visits(), VISITS);
-        (visits(search), search.human().expect("its word").policy.clone(), search.plan().root_flattening)
-    });
+/// How many of `visits` visits each move gets if exploration is all that counts: each goes to the move whose prior,
+/// flattened as at the root, is the largest for its visits.
+fn by_priors(search: &Search<'_>, visits: u64) -> Vec<u32> {
+    let flattening = search.plan().root_flattening;
     assert!(flattening > 1.0);
-    let priors: Vec<f32> = priors.iter().map(|prior| prior.max(0.0).powf(1.0 / flattening)).collect();
+    let policy = &search.human().expect("its word").policy;
+    let priors: Vec<f32> = policy.iter().map(|prior| prior.max(0.0).powf(1.0 / flattening)).collect();
     let mut expected = vec![0_u32; priors.len()];
-    for _ in 1..VISITS {
+    for _ in 0..visits {
         let score = |at: &usize| priors[*at] / (1 + expected[*at]) as f32;
         let best = (0..priors.len()).max_by(|a, b| score(a).total_cmp(&score(b))).expect("a move");
         expected[best] += 1;
     }
-    assert!(found.iter().zip(&expected).all(|(a, b)| a.abs_diff(*b) <= 1), "{found:?} {expected:?}");
+    expected
+}
+
+/// A search that explores so, in these parts of the playouts.
+fn explored<T>(parts: [f64; 2], batch: usize, visits: u64, look: impl FnOnce(&mut Search<'_>) -> T) -> T {
+    let (game, mut plan) = imitating(&json!({}), batch, &beside());
+    plan.human_exploration = exploring_only(parts);
+    searched((game, plan), visits, look)
+}
+
+#[test]
+fn the_root_may_be_explored_by_what_people_play() {
+    const VISITS: u64 = 200;
+    let expected = explored([0.0, 1.0], 1, VISITS, |search| {
+        assert_eq!(search.visits(), VISITS);
+        let (found, expected) = (visits(search), by_priors(search, VISITS - 1));
+        assert!(found.iter().zip(&expected).all(|(a, b)| a.abs_diff(*b) <= 1), "{found:?} {expected:?}");
+        expected
+    });
     // With nothing of that, and with half of it, other moves are looked at.
-    let [none, half] = [0.0, 0.5].map(|part| searched(exploring(part, 1), VISITS, |search| visits(search)));
+    let [none, half, all] = [0.0, 0.5, 1.0].map(|part| explored([0.0, part], 1, VISITS, |search| visits(search)));
     let far = |visits: &[u32]| visits.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).sum::<u32>();
-    assert!(far(&none) > far(&half) && far(&half) > far(&found), "{none:?} {half:?}");
+    assert!(far(&none) > far(&half) && far(&half) > far(&all), "{none:?} {half:?}");
     // Batches have playouts in flight.
-    let together = searched(exploring(1.0, 8), VISITS, |search| visits(search));
+    let together = explored([0.0, 1.0], 8, VISITS, |search| visits(search));
     assert_eq!(u64::from(together.iter().sum::<u32>()), VISITS - 1);
     assert!(far(&together) < far(&half), "{together:?}");
+}
+
+/// The visits of the positions after the root's moves, by move.
+fn visits_of_positions(search: &Search<'_>) -> Vec<u32> {
+    let mut visits = vec![0; search.root().size().area() + 1];
+    for edge in search.tree().expect("a root").visited() {
+        let mv = usize::from(edge.mv().expect("its name").0);
+        visits[mv] = edge.child().map_or(0, |child| child.n());
+    }
+    visits
+}
+
+/// If no playout counts at the root, the root is as it was evaluated, and the positions after its moves have all
+/// visits.
+#[test]
+fn the_root_may_be_explored_without_being_told() {
+    const VISITS: u64 = 200;
+    for batch in [1, 8] {
+        explored([1.0, 0.0], batch, VISITS, |search| {
+            assert_eq!((search.spent(), search.visits(), search.playouts()), (VISITS, 1, VISITS));
+            let (own, found) = (f64::from(search.raw().winrate()), visits_of_positions(search));
+            assert!(visits(search).iter().all(|visits| *visits == 0));
+            let expected = by_priors(search, VISITS - 1);
+            let most = if batch == 1 { 1 } else { 4 };
+            assert!(found.iter().zip(&expected).all(|(a, b)| a.abs_diff(*b) <= most), "{found:?} {expected:?}");
+            let (root, (at, note)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+            let averages = search.averages(&root, at, &mut HashMap::new());
+            assert_eq!((averages.weight, note.passed.weight), (1.0, 1.0));
+            let win = 0.5 + search.sign(at) * (averages.winrate() - 0.5);
+            assert!((win - own).abs() < 1e-6, "{win} {own}");
+            assert!((search.utility() - search.sign(at) * f64::from(note.raw_utility)).abs() < 1e-6);
+        });
+    }
+}
+
+/// Half of the playouts leave the root alone: it counts the others, and the positions after its moves count all.
+#[test]
+fn some_visits_leave_the_root_alone() {
+    const VISITS: u64 = 301;
+    for batch in [1, 8] {
+        let slack = 2 + batch as u64;
+        let plain = explored([0.0, 0.0], batch, VISITS, |search| visits(search));
+        explored([0.5, 0.0], batch, VISITS, |search| {
+            assert_eq!((search.spent(), search.playouts()), (VISITS, VISITS));
+            let (edges, positions) = (visits(search), visits_of_positions(search));
+            let counted = u64::from(edges.iter().sum::<u32>());
+            assert_eq!(search.visits(), counted + 1);
+            assert!(counted.abs_diff(VISITS / 2) <= slack, "{counted}");
+            assert!(edges.iter().zip(&positions).all(|(edge, position)| edge <= position));
+            // A playout that chose by itself and found visits that its edge did not know counts them, and makes none.
+            let below = u64::from(positions.iter().sum::<u32>());
+            assert!(below > counted + VISITS / 6 && below < VISITS - VISITS / 6, "{below}");
+            let best = |visits: &[u32]| (0..visits.len()).max_by_key(|at| visits[*at]);
+            assert_eq!(best(&edges), best(&plain));
+        });
+        // At first the root does not know most of the moves that were visited.
+        explored([0.5, 0.0], batch, 41, |search| {
+            let (edges, positions) = (visits(search), visits_of_positions(search));
+            let only_aside = edges.iter().zip(&positions).filter(|(edge, position)| **edge == 0 && **position > 0);
+            assert!(only_aside.count() > 4, "{edges:?} {positions:?}");
+        });
+    }
+}
+
+/// As often as a playout is to count, it counts, and none is both.
+#[test]
+fn both_ways_of_exploring_share_the_playouts() {
+    explored([0.3, 0.7], 1, 401, |search| {
+        let counted = u64::from(visits(search).iter().sum::<u32>());
+        assert!(counted.abs_diff(280) <= 3, "{counted}");
+        assert_eq!((search.visits(), search.spent()), (counted + 1, 401));
+    });
+}
+
+/// When the game goes on with a move that was looked at aside, all its visits are the new root's; and a search of the
+/// same position goes on with them.
+#[test]
+fn visits_that_left_the_root_alone_stay_in_the_tree() {
+    let evaluator = beside();
+    let at = |moves: &Value| {
+        let (game, mut plan) = imitating(&json!({ "moves": moves }), 1, &evaluator);
+        plan.human_exploration = exploring_only([0.9, 0.0]);
+        (game, plan)
+    };
+    let before = json!([["B", "C3"], ["W", "D2"], ["B", "E4"]]);
+    searched(at(&before), 200, |search| {
+        let (edges, positions) = (visits(search), visits_of_positions(search));
+        let (game, plan) = at(&before);
+        search.turn_to(game, plan).expect("a search");
+        assert_eq!((visits(search), visits_of_positions(search)), (edges.clone(), positions.clone()));
+        assert_eq!((search.spent(), search.playouts()), (search.visits(), 0));
+        search_on(search, search.visits() + 50);
+        let mv = (0..edges.len()).filter(|at| edges[*at] == 0).max_by_key(|at| positions[*at]).expect("a move");
+        let visits = visits_of_positions(search)[mv];
+        assert!(visits > 2 && search.root().is_legal(oncilla_go::Move(mv as u16)), "{positions:?}");
+        let text = search.root().size().format(oncilla_go::Move(mv as u16)).to_string();
+        let mut moves = before.clone();
+        moves.as_array_mut().unwrap().push(json!(["W", text]));
+        let (game, plan) = at(&moves);
+        search.turn_to(game, plan).expect("a search");
+        assert_eq!((search.visits(), search.spent()), (visits.into(), visits.into()));
+        search_on(search, 300);
+        assert_eq!(search.spent(), 300);
+    });
+}
+
+/// A pass that ends the game is visited like other moves, and its result is worth the same after each visit.
+#[test]
+fn the_end_of_the_game_may_be_looked_at_aside() {
+    let moves = json!([["B", "C3"], ["W", "D2"], ["B", "E4"], ["W", "D4"], ["B", "pass"]]);
+    let (game, mut plan) = imitating(&json!({ "moves": moves }), 1, &beside());
+    plan.human_exploration = exploring_only([1.0, 0.0]);
+    plan.conservative_pass = false;
+    plan.allowed = Some(Arc::new(|_, depth, mv| depth > 0 || mv.0 >= 34));
+    searched((game, plan), 60, |search| {
+        let (positions, pass) = (visits_of_positions(search), search.root().size().pass());
+        assert_eq!(u64::from(positions.iter().sum::<u32>()), search.spent() - 1);
+        assert!(positions[pass.index()] > 3, "{positions:?}");
+        let (at, _) = search.notes().root().expect("its note");
+        let (_, end) = search.notes().next(at, oncilla_core::Move(pass.0)).expect("its note");
+        assert_eq!((end.outlook.stdev, end.passed.utility), (0.0, end.utility));
+        assert_eq!(search.visits(), 1);
+    });
+}
+
+/// In a tree that is full, visits aside are folded like others.
+#[test]
+fn a_full_tree_goes_on_with_visits_that_leave_the_root_alone() {
+    let (game, mut plan) = imitating(&json!({}), 1, &beside());
+    plan.human_exploration = exploring_only([0.8, 0.0]);
+    let (memory, _) = Memory::of_at_most(64 << 10, true).expect("memory");
+    let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+    search_on(&mut search, 3000);
+    let counted = u64::from(visits(&search).iter().sum::<u32>());
+    assert!(search.playouts() >= 2000 && search.visits() == counted + 1, "{}", search.playouts());
+    assert!(counted > 300 && search.core.live_nodes() < 1000, "{counted} {}", search.core.live_nodes());
 }

@@ -114,10 +114,11 @@ fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Searc
     look(&search)
 }
 
-/// Searches until the root has this many visits, or nothing is left to do.
+/// Searches until this many visits are spent, which are those of the root unless some leave it alone, or nothing is
+/// left to do.
 fn search_on(search: &mut Search<'_>, visits: u64) {
-    while search.visits() < visits {
-        let step = search.step((visits - search.visits()).min(64)).expect("a step");
+    while search.spent() < visits {
+        let step = search.step((visits - search.spent()).min(64)).expect("a step");
         if matches!(step, Step::NothingToDo | Step::NoRoom) {
             break;
         }

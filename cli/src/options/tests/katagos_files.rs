@@ -47,14 +47,36 @@ const OF_GTP: &str = "
     searchFactorWhenWinning=0.40 searchFactorWhenWinningThreshold=0.95 searchRandSeed=hijklmn
     analysisWideRootNoise=0.04 analysisIgnorePreRootHistory=true";
 
-/// The settings of KataGo's files for a network for human play beside the main one (`gtp_human5k_example.cfg` and
-/// `gtp_human9d_search_example.cfg`), without those that its other files have, too.
-const OF_HUMAN_PLAY: &str = "
-    delayMoveScale=2.0 delayMoveMax=10.0 humanSLProfile=preaz_5k humanSLChosenMoveProp=1.0 humanSLChosenMoveIgnorePass=true
-    humanSLChosenMovePiklLambda=0.06 humanSLRootExploreProbWeightless=0.0 humanSLRootExploreProbWeightful=0.0
+/// The settings of KataGo's file for play like that of a 5 kyu, by a network for human play beside the main one
+/// (`gtp_human5k_example.cfg`).
+const OF_5K: &str = "
+    logDir=gtp_logs logAllGTPCommunication=true logSearchInfo=true logSearchInfoForChosenMove=false logToStderr=false
+    rules=japanese allowResignation=true resignThreshold=-0.99 resignConsecTurns=20 resignMinScoreDifference=40
+    resignMinMovesPerBoardArea=0.4 maxVisits=40 numSearchThreads=1 lagBuffer=1.0 delayMoveScale=2.0 delayMoveMax=10.0
+    humanSLProfile=preaz_5k humanSLChosenMoveProp=1.0 humanSLChosenMoveIgnorePass=true
+    humanSLChosenMovePiklLambda=100000000 humanSLRootExploreProbWeightless=0.0 humanSLRootExploreProbWeightful=0.0
     humanSLPlaExploreProbWeightless=0.0 humanSLPlaExploreProbWeightful=0.0 humanSLOppExploreProbWeightless=0.0
     humanSLOppExploreProbWeightful=0.0 humanSLCpuctExploration=0.50 humanSLCpuctPermanent=0.2
-    chosenMoveTemperatureOnlyBelowProb=0.01 logSearchInfoForChosenMove=false";
+    chosenMoveTemperatureEarly=0.85 chosenMoveTemperature=0.70 chosenMoveTemperatureHalflife=80
+    chosenMoveTemperatureOnlyBelowProb=0.01 chosenMoveSubtract=0 chosenMovePrune=0 nnCacheSizePowerOfTwo=17
+    nnMutexPoolSizePowerOfTwo=14 ignorePreRootHistory=false analysisIgnorePreRootHistory=false
+    rootNumSymmetriesToSample=2 useLcbForSelection=false winLossUtilityFactor=1.0 staticScoreUtilityFactor=0.30
+    dynamicScoreUtilityFactor=0.00 useUncertainty=false subtreeValueBiasFactor=0.0 useNoisePruning=false";
+
+/// Those of its file for the play of a 9 dan who searches (`gtp_human9d_search_example.cfg`).
+const OF_9D: &str = "
+    logDir=gtp_logs logAllGTPCommunication=true logSearchInfo=true logSearchInfoForChosenMove=false logToStderr=false
+    rules=japanese allowResignation=true resignThreshold=-0.98 resignConsecTurns=10 resignMinScoreDifference=20
+    resignMinMovesPerBoardArea=0.40 maxVisits=400 numSearchThreads=8 lagBuffer=1.0 delayMoveScale=2.0 delayMoveMax=10.0
+    humanSLProfile=preaz_9d humanSLChosenMoveProp=1.0 humanSLChosenMoveIgnorePass=true
+    humanSLChosenMovePiklLambda=0.06 humanSLRootExploreProbWeightless=0.8 humanSLRootExploreProbWeightful=0.0
+    humanSLPlaExploreProbWeightless=0.0 humanSLPlaExploreProbWeightful=0.0 humanSLOppExploreProbWeightless=0.0
+    humanSLOppExploreProbWeightful=0.0 humanSLCpuctExploration=0.50 humanSLCpuctPermanent=2.0
+    chosenMoveTemperatureEarly=0.70 chosenMoveTemperature=0.25 chosenMoveTemperatureHalflife=30
+    chosenMoveTemperatureOnlyBelowProb=1.0 chosenMoveSubtract=0 chosenMovePrune=0 nnCacheSizePowerOfTwo=20
+    nnMutexPoolSizePowerOfTwo=14 ignorePreRootHistory=false analysisIgnorePreRootHistory=false
+    rootNumSymmetriesToSample=2 useLcbForSelection=false winLossUtilityFactor=1.0 staticScoreUtilityFactor=0.5
+    dynamicScoreUtilityFactor=0.5 useUncertainty=false subtreeValueBiasFactor=0.0 useNoisePruning=false";
 
 /// The rules of the file for `gtp`, in both of its forms.
 const RULES: [&str; 2] = [
@@ -95,6 +117,7 @@ const RANGES: &[(&str, &str, &str)] = &[
     ("humanSLCpuctExploration", "0", "1000"),
     ("humanSLCpuctPermanent", "0", "1000"),
     ("humanSLRootExploreProbWeightful", "0", "1"),
+    ("humanSLRootExploreProbWeightless", "0", "1"),
     ("lagBuffer", "0", "3600"),
     ("lcbStdevs", "1", "12"),
     ("maxPlayouts", "1", "1125899906842624"),
@@ -160,21 +183,25 @@ fn the_examples_are_taken_as_they_stand() {
     }
 }
 
+/// Nothing in them is warned of: all that does something in KataGo does something here.
 #[test]
 fn so_are_those_for_human_play() {
-    let (typed, unused) = read(&[COMMON, OF_GTP, OF_HUMAN_PLAY]);
-    let lacking: Vec<_> = typed.of_katago().iter().filter(|(name, value)| Params::lacks(name, value)).collect();
-    // The second is a setting of GTP, where it has its effect.
-    let names: Vec<&str> = lacking.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!((unused.len(), &names[..]), (0, &["nnRandomize", "nnRandSeed", "humanSLChosenMoveProp"][..]));
-    let (params, settings) = meaning(&typed);
-    assert_eq!(params.get("humanSLProfile").as_deref(), Some("preaz_5k"));
-    assert_eq!((params.human_cpuct_exploration, params.human_cpuct_permanent), (0.5, 0.2));
-    assert_eq!((settings.human_chosen_move_prop, settings.human_chosen_move_ignore_pass), (1.0, true));
-    assert_eq!(
-        (settings.human_chosen_move_pikl_lambda, settings.chosen_move_temperature_only_below_prob),
-        (0.06, 0.01)
-    );
+    let files = [(OF_5K, "preaz_5k", 0.0, (0.5, 0.2), (1e8, 0.01)), (OF_9D, "preaz_9d", 0.8, (0.5, 2.0), (0.06, 1.0))];
+    for (file, profile, weightless, cpuct, choice) in files {
+        let (typed, unused) = read(&[file]);
+        assert!(unused.is_empty(), "{unused:?}");
+        let lacks = |(name, value): &&(String, String)| Params::lacks(name, value) && !Settings::has(name);
+        let lacking: Vec<_> = typed.of_katago().iter().filter(lacks).collect();
+        assert!(lacking.is_empty(), "{lacking:?}");
+        let (params, settings) = meaning(&typed);
+        assert_eq!(params.get("humanSLProfile").as_deref(), Some(profile));
+        assert_eq!((params.human_root_explore_weightless, params.human_root_explore_weightful), (weightless, 0.0));
+        assert_eq!((params.human_cpuct_exploration, params.human_cpuct_permanent), cpuct);
+        assert_eq!((settings.human_chosen_move_prop, settings.human_chosen_move_ignore_pass), (1.0, true));
+        let found = (settings.human_chosen_move_pikl_lambda, settings.chosen_move_temperature_only_below_prob);
+        assert_eq!(found, choice);
+        assert!(rules(&typed).is_ok());
+    }
 }
 
 #[test]

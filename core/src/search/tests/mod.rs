@@ -36,6 +36,7 @@ macro_rules! on_both_graphs {
     }};
 }
 
+mod aside;
 mod audit;
 mod choices;
 mod events;

@@ -86,6 +86,7 @@ const CHANGES: &[Change] = &[
     ("playoutDoublingAdvantage", "1", Opening, &[]),
     ("playoutDoublingAdvantagePla", "BLACK", Opening, &[("playoutDoublingAdvantage", "1")]),
     ("humanSLProfile", "rank_3d", Opening, &[]),
+    ("humanSLRootExploreProbWeightless", "0.5", Opening, IMITATING),
     ("humanSLRootExploreProbWeightful", "0.5", Opening, IMITATING),
     ("humanSLCpuctExploration", "5", Opening, &[IMITATING[0], ("humanSLRootExploreProbWeightful", "0.5")]),
     ("humanSLCpuctPermanent", "2", Opening, &[IMITATING[0], ("humanSLRootExploreProbWeightful", "0.5")]),

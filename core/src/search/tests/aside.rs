@@ -1,0 +1,256 @@
+//! Visits that come back aside: they count below the root only.
+
+use super::*;
+use quickcheck::QuickCheck;
+
+/// A game that goes on at the root, in which every second one has positions that are reached on several paths.
+fn game_of(seed: u64) -> RandomGame {
+    RandomGame { commuting: seed % 2 == 1, ..RandomGame::of(seed) }
+}
+
+/// Makes one playout aside, if it can be made. Returns what it met.
+fn go_aside<R: Repository>(search: &mut Search<R>, game: &mut RandomGame) -> Gathered {
+    let mut event = TestEvent::new();
+    let met = search.gather_aside(&mut event);
+    bring_aside(search, game, &mut event, met);
+    met
+}
+
+fn bring_aside<R: Repository>(search: &Search<R>, game: &mut RandomGame, event: &mut TestEvent, met: Gathered) {
+    match met {
+        Gathered::Leaf => {
+            let (answer, mut policy) = ask(game, event);
+            search.settle(event, &answer, &mut policy).unwrap();
+            search.bring_back_aside(core::slice::from_mut(event));
+        }
+        Gathered::Known => search.bring_back_aside(core::slice::from_mut(event)),
+        _ => search.cancel(event),
+    }
+}
+
+/// Makes playouts aside that begin with a root move.
+fn visit_aside<R: Repository>(search: &mut Search<R>, game: &mut RandomGame, mv: Move, visits: u32) {
+    let place = game.legal(game.position(core::iter::empty())).position(|other| other == mv).unwrap();
+    search.set_root_moves([(place, mv)]);
+    for _ in 0..visits {
+        let met = go_aside(search, game);
+        assert!(matches!(met, Gathered::Leaf | Gathered::Known), "{met:?}");
+    }
+    search.set_root_moves([]);
+}
+
+/// The visits of a root move's child, and those of its edge.
+fn visits_of<R: Repository>(search: &Search<R>, mv: Move) -> (u32, u32) {
+    let edge = search.root_node().visited().find(|edge| edge.mv() == Some(mv));
+    edge.map_or((0, 0), |edge| (edge.child().map_or(0, |child| child.n()), edge.completed()))
+}
+
+fn root_moves(game: &RandomGame) -> List<Move> {
+    game.legal(game.position(core::iter::empty())).collect()
+}
+
+/// A move, its visits and their value.
+type Edge = (Option<Move>, u32, Option<Value>);
+
+/// What the root knows: its visits, its value, and those of its edges that have visits.
+fn known_at_root<R: Repository>(search: &Search<R>) -> (u32, Value, List<Edge>) {
+    let visited = search.root_node().visited().filter(|edge| edge.n() > 0);
+    (search.nodes(), search.root_node().value(), visited.map(|edge| (edge.mv(), edge.n(), edge.value())).collect())
+}
+
+#[test]
+fn they_count_below_the_root_only() {
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
+        search.run_game(&mut game, 40);
+        let before = known_at_root(search);
+        for mv in root_moves(&game) {
+            let (of_child, _) = visits_of(search, mv);
+            visit_aside(search, &mut game, mv, 5);
+            let more = visits_of(search, mv).0 - of_child;
+            // In a graph a leaf may be known from another path: then it counts no visit.
+            assert!(more == 5 || search.repository.is_graph() && more < 5, "{more}");
+        }
+        assert_eq!(known_at_root(search), before);
+        audit(search, &Audit { aside: true, ..Audit::drained(game) });
+    }
+    for seed in 0..30 {
+        on_both!(5000, 200_000, Params::default(), |search| check(search, game_of(seed)));
+        on_both_graphs!(5000, 200_000, Params::default(), |search| check(search, game_of(seed)));
+    }
+}
+
+/// Whatever comes back in whatever order, every node keeps what holds of it.
+#[test]
+fn both_kinds_go_together() {
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame, size: usize) {
+        let (mut counted, mut luck) = (0, game.seed);
+        let mut batch = Batch::new(size);
+        for round in 0..30 {
+            batch.met.clear();
+            for event in &mut batch.events {
+                luck = games::mix(luck, round);
+                let met = if luck % 2 == 0 { search.gather(event) } else { search.gather_aside(event) };
+                match met {
+                    Gathered::Full if !batch.met.is_empty() => break,
+                    Gathered::Full => assert!(search.recycle() > 0, "nothing to fold"),
+                    _ => {}
+                }
+                batch.met.push(met);
+            }
+            let audited = Audit { aside: true, short_of_room: true, ..Audit::drained(game) };
+            audit(search, &Audit { flying: batch.flying(), ..audited });
+            for (event, met) in batch.events.iter_mut().zip(&batch.met) {
+                luck = games::mix(luck, round);
+                // The root's own evaluation is no visit of a move.
+                if luck % 3 > 0 && event.plies() > 0 {
+                    bring_aside(search, &mut game, event, *met);
+                    continue;
+                }
+                let restored = search.restored();
+                match met {
+                    Gathered::Leaf => {
+                        let (answer, mut policy) = ask(&mut game, event);
+                        search.answer(event, &answer, &mut policy).unwrap();
+                    }
+                    Gathered::Known => search.backprop(event).unwrap(),
+                    _ => search.cancel(event),
+                }
+                let counts = matches!(met, Gathered::Leaf | Gathered::Known) && search.restored() == restored;
+                counted += u32::from(counts);
+            }
+            audit(search, &Audit { aside: true, short_of_room: true, ..Audit::drained(game) });
+            assert_eq!(search.nodes(), counted);
+        }
+    }
+    fn holds(seed: u64, size: u8) -> bool {
+        let (game, size) = (RandomGame { endings: 5, ..game_of(seed) }, 1 + usize::from(size) % 12);
+        for (nodes, words) in [(5000, 200_000), (60, 2500)] {
+            on_both!(nodes, words, Params::default(), |search| check(search, game, size));
+            on_both_graphs!(nodes, words, Params::default(), |search| check(search, game, size));
+        }
+        true
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
+}
+
+/// A move whose visits came aside is worth no more to the search than one without visits.
+#[test]
+fn the_search_takes_the_move_that_it_would_have_taken() {
+    for seed in 0..40 {
+        let mut game = game_of(seed);
+        let mut taken = List::new();
+        for params in [Params::default(), Params { fpu_parent_power: 1.0, ..Params::default() }] {
+            for aside in [0, 3] {
+                on_both!(5000, 200_000, params, |search| {
+                    search.run_game(&mut game, 1);
+                    root_moves(&game).into_iter().for_each(|mv| visit_aside(search, &mut game, mv, aside));
+                    search.run_game(&mut game, 1);
+                    let (.., edges) = known_at_root(search);
+                    taken.push(edges.iter().map(|edge| edge.0).collect::<List<_>>());
+                });
+            }
+        }
+        assert!(taken[0].len() == 1 && taken.iter().all(|moves| *moves == taken[0]), "{seed}: {taken:?}");
+    }
+}
+
+/// The priors of moves whose visits came aside are priors of visited moves: other moves without visits are less urgent.
+#[test]
+fn they_make_moves_without_visits_less_urgent() {
+    let game = || {
+        WrittenGame(|line: &[u16]| match line {
+            [] => (ours(line, 0.0), &[0.4, 0.3, 0.3][..]),
+            [0, ..] => (ours(line, -0.65), &[1.0][..]),
+            _ => (ours(line, 0.0), &[1.0][..]),
+        })
+    };
+    let params = Params { fpu: Fpu::Reduction(1.0), fpu_parent_power: 1.0, ..as_written() };
+    // The first move has a score of −0.30. If it is all that was visited, the others have −0.24, and otherwise −0.54.
+    for (aside, expected) in [(false, 1), (true, 0)] {
+        on_both!(100, 1000, params, |search| {
+            search.visit(&mut game(), 0, 1);
+            if aside {
+                search.set_root_moves([(1, Move(1))]);
+                let mut event = TestEvent::new();
+                assert_eq!(search.gather_aside(&mut event), Gathered::Leaf);
+                event.name(Move(1));
+                let answer = Answer { key: 0, verdict: ours(&[1], 0.0) };
+                search.settle(&mut event, &answer, &mut [0.0]).unwrap();
+                search.bring_back_aside(core::slice::from_mut(&mut event));
+                search.set_root_moves([]);
+            }
+            let mut event = TestEvent::new();
+            assert_eq!(search.gather(&mut event), Gathered::Leaf);
+            let first = event.moves().next().map_or(event.unnamed(), |mv| Some(mv.0.into()));
+            assert_eq!(first, Some(expected));
+        });
+    }
+}
+
+/// Where a graph's edges catch up with the visits of their children, visits that came aside are there to be taken.
+#[test]
+fn a_graph_catches_up_with_them() {
+    let params = Params { catch_up: CatchUp::Visits, ..Params::default() };
+    for seed in 0..20 {
+        let mut game = RandomGame { endings: 0, commuting: true, length: 30, ..RandomGame::of(seed) };
+        on_both_graphs!(5000, 200_000, params, |search| {
+            search.run_game(&mut game, 1);
+            let mv = root_moves(&game)[0];
+            visit_aside(search, &mut game, mv, 12);
+            let (all, _) = visits_of(search, mv);
+            // A playout aside is not content with that: it goes on below.
+            visit_aside(search, &mut game, mv, 1);
+            assert_eq!((visits_of(search, mv), all), ((all + 1, 0), 12));
+            let before = search.run_counts().evaluations;
+            search.visit(&mut game, mv.0, 13);
+            assert_eq!((visits_of(search, mv), search.run_counts().evaluations), ((13, 13), before));
+            let child = search.edge_of(mv.0).child().expect("it was visited");
+            let value = crate::repository::EdgeValue::of_child(child.value());
+            assert_eq!(search.edge_of(mv.0).q(0.0), Some(value.q(0.0)));
+            search.visit(&mut game, mv.0, 1);
+            assert_eq!((visits_of(search, mv), search.run_counts().evaluations), ((14, 14), before + 1));
+            audit(search, &Audit { aside: true, ..Audit::drained(game) });
+        });
+    }
+}
+
+#[test]
+fn they_stay_when_the_root_is_renewed_and_when_the_game_goes_on() {
+    fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
+        search.run_game(&mut game, 1);
+        let moves = root_moves(&game);
+        moves.iter().for_each(|mv| visit_aside(search, &mut game, *mv, 4));
+        let before: List<_> = moves.iter().map(|mv| visits_of(search, *mv)).collect();
+        let live = search.live_nodes();
+        let own = game.verdict(game.position(core::iter::empty())).value();
+        assert_eq!(search.renew_root(own, &moves, &mut std::vec![0.0; moves.len()]), Ok(1));
+        let now: List<_> = moves.iter().map(|mv| visits_of(search, *mv)).collect();
+        assert_eq!((&now, search.live_nodes()), (&before, live));
+        audit(search, &Audit { aside: true, ..Audit::drained(game) });
+        assert_eq!(search.advance(&[moves[0]]), before[0].0);
+        audit(search, &Audit::drained(game.after(moves[0])));
+    }
+    for seed in 0..30 {
+        let game = RandomGame { endings: 0, length: 20, ..game_of(seed) };
+        on_both!(5000, 200_000, Params::default(), |search| check(search, game));
+        on_both_graphs!(5000, 200_000, Params::default(), |search| check(search, game));
+    }
+}
+
+/// A move that ends the game counts each of its visits, and stays what it is.
+#[test]
+fn a_game_that_has_ended_is_visited_aside_too() {
+    let mut game = RandomGame { length: 1, endings: 0, ..RandomGame::of(3) };
+    on_both!(200, 9000, Params::default(), |search| {
+        search.run_game(&mut game, 1);
+        let before = known_at_root(search);
+        for mv in root_moves(&game) {
+            visit_aside(search, &mut game, mv, 7);
+            assert_eq!(visits_of(search, mv), (7, 0));
+        }
+        assert_eq!(known_at_root(search), before);
+        audit(search, &Audit { aside: true, ..Audit::drained(game) });
+        search.run_game(&mut game, 30);
+        audit(search, &Audit { aside: true, ..Audit::drained(game) });
+    });
+}
