@@ -12,11 +12,12 @@ does not answer, gives an answer that is not GTP, or exits with an error; 2 if t
 import argparse
 import queue
 import re
-import shutil
 import subprocess
 import sys
 import threading
 import time
+
+from games import Fault, positive, program
 
 # The time that an engine has to answer without a clock, including the first kernel build on a slow driver.
 ANSWER_S = 120.0
@@ -24,10 +25,6 @@ ANSWER_S = 120.0
 MOST_MOVES = 400
 RULES = {"chinese": "--chinese-rules", "japanese": "--japanese-rules"}
 COLORS = ["black", "white"]
-
-
-class Fault(Exception):
-    """An error of an engine."""
 
 
 class Engine:
@@ -156,13 +153,6 @@ def play_games(engine, referee, arguments):
     print(f"{won} of {arguments.games} games won; the scores of {agreed} of {counted} that were counted agree")
 
 
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, not {text}")
-    return number
-
-
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=positive, default=2, help="games (default: 2)")
@@ -177,13 +167,10 @@ def parse():
 
 def main():
     arguments = parse()
-    gnugo = shutil.which("gnugo") or shutil.which("gnugo", path="/usr/games")
-    if not gnugo:
-        sys.exit("gtp_game.py: gnugo is missing: apt-get install gnugo")
     engines = []
     try:
         engines.append(Engine("the engine", arguments.command))
-        command = [gnugo, "--mode", "gtp", "--level", str(arguments.level), RULES[arguments.rules]]
+        command = [program("gnugo"), "--mode", "gtp", "--level", str(arguments.level), RULES[arguments.rules]]
         engines.append(Engine("GNU Go", command))
         play_games(*engines, arguments)
         for engine in engines:

@@ -33,6 +33,8 @@ import chess
 import chess.engine
 import chess.pgn
 
+from games import clock
+
 SLACK = 0.05  # seconds below zero that are accepted as delay of the pipe
 
 
@@ -182,12 +184,6 @@ def check(said, games, wanted, path):
         other = [f"{name} holds something else" if name in now else f"{name} is not there"
                  for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)]
     sys.exit(f"{path} is of another match: {'; '.join(other)}. Name another file")
-
-
-def clock(text):
-    """(seconds for a game, seconds for a move)"""
-    game, _, move = text.partition("+")
-    return float(game), float(move or 0)
 
 
 def main():

@@ -17,7 +17,6 @@ import logging
 import pathlib
 import re
 import shlex
-import shutil
 import sys
 import tempfile
 import time
@@ -27,6 +26,8 @@ try:
     import chess.engine
 except ImportError:
     sys.exit("polyglot_game.py: the Python module chess is missing: ci/install, or pip install chess")
+
+from games import Fault, clock, program
 
 # The time that an engine has to start, including the first kernel build on a slow driver, and to answer.
 START_S = 120.0
@@ -46,23 +47,12 @@ SAID = re.compile(r"Engine->Adapter: (\w+)")
 COMPLAINT = re.compile(r"illegal|error|unknown|unexpected|parse|fatal", re.IGNORECASE)
 
 
-class Fault(Exception):
-    """An error of an engine or of PolyGlot."""
-
-
-def polyglot():
-    found = shutil.which("polyglot") or shutil.which("polyglot", path="/usr/games")
-    if not found:
-        raise Fault("polyglot is missing: ci/install, or apt-get install polyglot")
-    return found
-
-
 def start(folder, side, command):
     log = folder / f"{side}.log"
     configuration = folder / f"{side}.ini"
     configuration.write_text(CONFIGURATION.format(here=pathlib.Path.cwd(), command=shlex.join(command), log=log))
     # PolyGlot writes into its own folder, and starts the engine in the current one.
-    adapter = [polyglot(), str(configuration)]
+    adapter = [program("polyglot"), str(configuration)]
     return chess.engine.SimpleEngine.popen_xboard(adapter, timeout=START_S, cwd=folder), log
 
 
@@ -125,13 +115,6 @@ def run(arguments):
         counts = [judge(log) for _, log in started]
     searches = ", ".join(f"{sum(count[word] for count in counts)} {word}" for word in counts[0])
     print(f"{len(board.move_stack)} plies behind PolyGlot, least time left {least:.3f} s; {searches}")
-
-
-def clock(text):
-    base, plus, increment = text.partition("+")
-    if not plus:
-        raise argparse.ArgumentTypeError(f"expected BASE+INCREMENT in seconds, not {text!r}")
-    return float(base), float(increment)
 
 
 def main():

@@ -63,7 +63,8 @@ def main():
     engine.quit()
     median, late, worst = took[len(took) // 2], took[len(took) * 99 // 100], took[-1]
     print(f"{len(took)} stops: median {median:.1f} ms, p99 {late:.1f} ms, worst {worst:.1f} ms; hashfull {fullest}")
-    sys.exit(1 if args.limit and worst > args.limit or fullest < args.full else 0)
+    return int(bool(args.limit) and worst > args.limit or fullest < args.full)
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

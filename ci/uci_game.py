@@ -23,6 +23,8 @@ try:
 except ImportError:
     sys.exit("uci_game.py: the Python module chess is missing: ci/install, or pip install chess")
 
+from games import Fault, clock, positive
+
 # The time that an engine has to start, including the first kernel build on a slow driver, and to answer without a
 # clock.
 START_S = 120.0
@@ -60,10 +62,6 @@ LINES = {kind: re.compile(pattern) for kind, pattern in LINES.items()}
 
 # Oncilla's messages if the host does the work of a device.
 STANDS_IN = re.compile(r"info string .*the host (?:evaluates|takes over|runs the network)")
-
-
-class Fault(Exception):
-    """An error of an engine."""
 
 
 class Transcript(logging.Handler):
@@ -214,20 +212,6 @@ async def match(arguments, transcript):
         await quit_(engine)
     transcript.check()
     return result
-
-
-def clock(text):
-    base, plus, increment = text.partition("+")
-    if not plus:
-        raise argparse.ArgumentTypeError(f"expected BASE+INCREMENT in seconds, not {text!r}")
-    return float(base), float(increment)
-
-
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, not {text}")
-    return number
 
 
 def parse():
