@@ -23,6 +23,9 @@ impl BadField {
     }
 }
 
+/// What a field with a player must be.
+pub const A_PLAYER: &str = "Must be \"b\" or \"w\"";
+
 /// A search parameter of KataGo's that is also a field of queries.
 pub const ROOT_FPU: &str = "rootFpuReductionMax";
 
@@ -181,7 +184,7 @@ impl<'o> Fields<'o> {
                 return Err(shape());
             };
             let its_player = its_player.as_str().and_then(&player);
-            let its_player = its_player.ok_or_else(|| BadField::new("player", "Must be \"b\" or \"w\""))?;
+            let its_player = its_player.ok_or_else(|| BadField::new("player", A_PLAYER))?;
             let its_moves = moves(its_moves)?;
             let depth = integer(depth, 1..=i64::MAX);
             let depth = depth.ok_or_else(|| BadField::new("untilDepth", "Must be a positive integer"))?;

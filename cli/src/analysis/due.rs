@@ -1,7 +1,27 @@
 //! The times of reports during a search.
 
-use super::query::Reports;
+use crate::fields::{BadField, Fields};
 use std::time::{Duration, Instant};
+
+/// The times of reports during a search, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reports {
+    /// From the start of the search to the first report.
+    pub first: Option<f64>,
+    /// From each report to the next.
+    pub every: Option<f64>,
+}
+
+impl Reports {
+    /// `reportDuringSearchEvery` and `firstReportDuringSearchAfter`.
+    ///
+    /// # Errors
+    /// Not a number of seconds.
+    pub fn read(fields: Fields<'_>) -> Result<Self, BadField> {
+        let every = fields.seconds("reportDuringSearchEvery")?;
+        Ok(Self { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every })
+    }
+}
 
 /// The time of the next report, and the interval of those after it.
 pub struct Due {

@@ -27,6 +27,7 @@ mod hash;
 mod lines;
 mod moves;
 mod output;
+mod overriding;
 mod pool;
 mod query;
 mod queue;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::{Restriction, Restrictions};
-use crate::fields::{self, BadField, Fields, MoveRule};
+use crate::fields::{self, A_PLAYER, BadField, Fields, MoveRule};
 use crate::san;
 
 /// The start position and the moves that were played; two bytes per move.
@@ -109,8 +109,7 @@ pub fn replay(fen: Option<&str>, start: History, moves: &[Played<'_>]) -> Result
 /// # Errors
 /// Not a player, or not the side to move.
 pub fn initial_player(fields: Fields<'_>, start: &History) -> Result<(), BadField> {
-    let expected = "Must be \"b\" or \"w\"";
-    let player = fields.read("initialPlayer", expected, |value| read_player(value.as_str()?))?;
+    let player = fields.read("initialPlayer", A_PLAYER, |value| read_player(value.as_str()?))?;
     let mover = start.side_to_move();
     match player.is_none_or(|player| player == mover) {
         true => Ok(()),

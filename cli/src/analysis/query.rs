@@ -6,7 +6,9 @@ use oncilla_core::search::Fpu;
 use serde_json::Value;
 use std::sync::Arc;
 
+use super::due::Reports;
 use super::moves::{self, Game};
+use super::overriding::{self, UNUSED, unset};
 use super::queue::QueuedQuery;
 use super::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
@@ -44,9 +46,6 @@ const FIELDS: [&str; 26] = [
     "terminateId",
     "turnNumbers",
 ];
-
-/// The warning about an unknown field.
-pub const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
 
 /// Fields of KataGo's queries that have a meaning only in Go. A client that always sends them makes no mistake.
 const OF_GO: [&str; 10] = [
@@ -173,26 +172,6 @@ pub struct TreeBounds {
     pub min_visits: u32,
 }
 
-/// The times of reports during a search, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reports {
-    /// From the start of the search to the first report.
-    pub first: Option<f64>,
-    /// From each report to the next.
-    pub every: Option<f64>,
-}
-
-impl Reports {
-    /// `reportDuringSearchEvery` and `firstReportDuringSearchAfter`.
-    ///
-    /// # Errors
-    /// Not a number of seconds.
-    pub fn read(fields: Fields<'_>) -> Result<Self, BadField> {
-        let every = fields.seconds("reportDuringSearchEvery")?;
-        Ok(Self { first: fields.seconds("firstReportDuringSearchAfter")?.or(every), every })
-    }
-}
-
 /// The values that apply if a query does not override them.
 pub struct Defaults {
     typed: Typed,
@@ -273,16 +252,15 @@ impl Defaults {
     }
 
     fn overridden<'o>(&self, fields: Fields<'o>) -> Result<Overridden<'o>, BadField> {
-        let object = fields.read("overrideSettings", "Must be an object", Value::as_object)?;
+        let object = overriding::read(fields)?;
         let Some(object) = object.filter(|object| !object.is_empty()) else { return Ok(Overridden::default()) };
         let mut typed = self.typed.clone();
         let (mut unknown, mut given) = (Vec::new(), Vec::new());
-        let bad = |reason: String| BadField::new("overrideSettings", format!("Could not set settings: {reason}"));
         // As with all settings, a number may be given as text.
         let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
         let root_fpu_reduction = Fields(object)
             .root_fpu_reduction_of(number)
-            .map_err(|fault| bad(format!("{ROOT_FPU}: {}", fault.error)))?;
+            .map_err(|fault| unset(format!("{ROOT_FPU}: {}", fault.error)))?;
         for (name, value) in object.iter().filter(|(name, _)| *name != ROOT_FPU) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             let mut set = katago::settings(name, &text);
@@ -291,11 +269,11 @@ impl Defaults {
                 unknown.push(name.as_str());
             }
             for (opt, value) in &set {
-                typed.set(opt, name, value).map_err(|error| bad(error.to_string()))?;
+                typed.set(opt, name, value).map_err(|error| unset(error.to_string()))?;
             }
             given.push(Given { name, set });
         }
-        let meaning = typed.meaning().map_err(bad)?;
+        let meaning = typed.meaning().map_err(unset)?;
         let fixed = self.without_effect(&given, &meaning);
         Ok(Overridden { meaning: Some(meaning), root_fpu_reduction, unknown, fixed })
     }
@@ -364,12 +342,8 @@ impl Defaults {
     }
 
     fn warn(&self, fields: Fields<'_>, unknown: &[&str], fixed: &[&str], warnings: &mut Vec<BadField>) {
-        for (what, names) in [("Unknown config params", unknown), ("Can not be set for one query", fixed)] {
-            if !names.is_empty() {
-                let text = format!("{what}: {}", names.join(","));
-                warnings.push(BadField::new("overrideSettings", text));
-            }
-        }
+        warnings.extend(overriding::warning(overriding::UNKNOWN, unknown));
+        warnings.extend(overriding::warning("Can not be set for one query", fixed));
         if self.analysis.warns {
             let unused = fields.0.keys().filter(|key| !FIELDS.contains(&key.as_str()));
             let why = |key: &str| if OF_GO.contains(&key) { WITHOUT_MEANING } else { UNUSED };

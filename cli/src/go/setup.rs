@@ -7,7 +7,7 @@ use oncilla_go::{
 use serde_json::Value;
 
 use super::vertex::{self, Vertex};
-use crate::fields::{BadField, Fields, Object, integer};
+use crate::fields::{A_PLAYER, BadField, Fields, Object, integer};
 use crate::go::LEAST_SIDE;
 
 /// The room for moves that a game keeps free, because a search plays on from it.
@@ -137,8 +137,7 @@ impl Transcript {
         let list = fields.get("moves");
         let list = list.ok_or_else(|| BadField::new("moves", "Must specify an array of [player,location] pairs"))?;
         let moves = vertex::pairs("moves", list, size, true)?;
-        let expected = "Must be \"b\" or \"w\"";
-        let first = fields.read("initialPlayer", expected, |value| vertex::player(value.as_str()?))?;
+        let first = fields.read("initialPlayer", A_PLAYER, |value| vertex::player(value.as_str()?))?;
         let first = first.or(moves.first().map(|(color, _)| *color)).unwrap_or_else(|| mover(&board));
         Ok(Self { board, first, moves })
     }

@@ -1,10 +1,10 @@
 //! A query about Go.
 
 use oncilla_go::Rules;
-use serde_json::Value;
 use std::sync::Arc;
 
-use crate::analysis::query::{Reports, UNUSED};
+use crate::analysis::due::Reports;
+use crate::analysis::overriding::{self, OVERRIDES, UNUSED, unset};
 use crate::analysis::queue::QueuedQuery;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU};
@@ -173,14 +173,6 @@ impl Defaults {
 /// The warning about what KataGo's search has and ours does not have.
 const LACKING: &str = "Config params of KataGo's that have no effect here";
 
-/// The field for a query's own parameters.
-const OVERRIDES: &str = "overrideSettings";
-
-/// The error for a parameter that could not be set.
-fn unset(reason: String) -> BadField {
-    BadField::new(OVERRIDES, format!("Could not set settings: {reason}"))
-}
-
 /// Reads `overrideSettings`. Names that KataGo doesn't have get one warning together, and so do parameters that only
 /// its search has; the warnings are given even if another field is bad.
 fn override_settings(
@@ -189,7 +181,7 @@ fn override_settings(
     params: &mut Params,
     warnings: &mut Vec<BadField>,
 ) -> Result<(), BadField> {
-    let Some(object) = fields.read(OVERRIDES, "Must be an object", Value::as_object)? else { return Ok(()) };
+    let Some(object) = overriding::read(fields)? else { return Ok(()) };
     // A parameter with an empty value is as one that nobody has named: see below.
     let named = object.iter().filter(|(_, value)| value.as_str() != Some("")).map(|(name, _)| name.as_str());
     networks.permits(named).map_err(unset)?;
@@ -210,11 +202,8 @@ fn override_settings(
             Some(set) => set.map_err(unset)?,
         }
     }
-    for (what, names) in [("Unknown config params", unknown), (LACKING, lacking)] {
-        if !names.is_empty() {
-            warnings.push(BadField::new(OVERRIDES, format!("{what}: {}", names.join(","))));
-        }
-    }
+    warnings.extend(overriding::warning(overriding::UNKNOWN, &unknown));
+    warnings.extend(overriding::warning(LACKING, &lacking));
     Ok(())
 }
 
@@ -234,6 +223,7 @@ mod tests {
     use crate::go::NO_PROFILE;
     use oncilla_go::{Color, MAX_AREA};
     use quickcheck::{Arbitrary, Gen, QuickCheck};
+    use serde_json::Value;
     use serde_json::json;
 
     fn object(fields: &Value) -> Object {
