@@ -168,19 +168,21 @@ impl Snapshot {
     }
 
     /// At most `N` visited moves, and the move that follows them although it has no visit yet; or the way to mate, if
-    /// it is known.
+    /// it is known. The line ends before a move that is known to change the result.
     fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
         let mut visited = FixedVec::<Move, N>::new();
         let next = search.pv(first, visited.as_mut_view());
         let visited: Vec<_> = visited.iter().map(|mv| unpack(mv.0)).collect();
         let is_new = visited.is_empty();
         let (line, next) = if is_new { (self.mv(first).into_iter().collect(), None) } else { (visited, next) };
-        self.results.to_mate(&self.board, &line).unwrap_or_else(|| {
-            let mut board = self.board.clone();
-            line.iter().for_each(|&mv| board.play_unchecked(mv));
-            let next = next.and_then(|index| nth_legal_move(&board, index));
-            line.into_iter().chain(next).collect()
-        })
+        let searched = line.len();
+        let mut board = self.board.clone();
+        line.iter().for_each(|&mv| board.play_unchecked(mv));
+        let next = next.and_then(|index| nth_legal_move(&board, index));
+        let line: Vec<_> = line.into_iter().chain(next).collect();
+        let kept = self.results.kept(&self.board, &line);
+        let searched = &kept[..searched.min(kept.len())];
+        self.results.to_mate(&self.board, searched).unwrap_or_else(|| kept.to_vec())
     }
 
     /// What is reported at the end of the search.
