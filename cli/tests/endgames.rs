@@ -442,6 +442,67 @@ fn lines_go_on_where_three_men_are_left() {
     assert!(moves_of(&line) < 2 * mate - 1, "{line}");
 }
 
+/// Checks that no move of a line changes the result that the position after its first move has by `points`, which are
+/// those of the side to move, and that lines are not cut without need: some have more than four moves.
+fn lines_keep_their_result(lines: &[(&str, Vec<String>)], points: impl Fn(&History) -> Option<i8>) {
+    for (fen, line) in lines {
+        let mut game: History = History::from_fen(fen).expect("a position");
+        let mut results = Vec::new();
+        for (ply, text) in line.iter().enumerate() {
+            game.push(notation::parse_move(game.board(), text).unwrap_or_else(|error| panic!("{text}: {error}")));
+            results.extend(points(&game).map(|points| if ply % 2 == 0 { points } else { -points }));
+        }
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{fen}: {line:?} has the results {results:?}");
+    }
+    assert!(lines.iter().any(|(_, line)| line.len() > 4), "{lines:?}");
+}
+
+/// All lines that are printed in searches of `positions`.
+fn lines_of<'f>(engine: &mut Engine, positions: &[&'f str]) -> Vec<(&'f str, Vec<String>)> {
+    engine.say("setoption name MultiPV value 3");
+    let mut lines = Vec::new();
+    for fen in positions {
+        engine.say("ucinewgame");
+        engine.say(&format!("position fen {fen}"));
+        for heard in engine.ask("go nodes 300", "bestmove") {
+            let moves = heard.split_once(" pv ").map(|(_, moves)| moves.split(' ').map(str::to_string).collect());
+            lines.extend(moves.map(|moves| (*fen, moves)));
+        }
+    }
+    lines
+}
+
+/// A search may not see what the tables know: where a game is drawn, no line goes on until a side has lost.
+#[test]
+fn lines_of_three_men_keep_the_known_result() {
+    let points = |game: &History| Some(three_men::probe(game.board())?.with_rule50(game.rule50()).points());
+    let drawn = ["8/8/8/3k4/8/4p3/8/4K3 w - - 0 1", "8/2K5/8/5k2/8/8/3P4/8 w - - 0 1"];
+    lines_keep_their_result(&lines_of(&mut Engine::with(&[CLUELESS]), &drawn), points);
+    let mut analysis = Engine::with(&["analysis", CLUELESS]);
+    let mut lines = Vec::new();
+    for fen in drawn {
+        let query = format!(r#"{{"id":"a","fen":"{fen}","moves":[],"maxVisits":300}}"#);
+        let answer = analysis.ask(&query, "{").pop().expect("a line");
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        for info in answer["moveInfos"].as_array().expect("moves") {
+            let moves = info["pv"].as_array().expect("a line").iter();
+            lines.push((fen, moves.map(|mv| mv.as_str().expect("a move").to_string()).collect()));
+        }
+    }
+    lines_keep_their_result(&lines, points);
+}
+
+/// So it is with a user's tables, and with the endings of three men that a line reaches from others.
+#[test]
+fn lines_keep_what_tables_know() {
+    let Some(judge) = Judge::new() else { return };
+    let points = |game: &History| judge.tables.wdl(game.board()).ok().map(Wdl::points);
+    let positions = ["8/8/8/1p1k4/8/3K2P1/8/8 w - - 0 1", "8/8/3k4/8/1p6/8/2P5/1K6 w - - 0 1"];
+    lines_keep_their_result(&lines_of(&mut engine(&judge.folder, CLUELESS), &positions), points);
+    let of_three = |game: &History| Some(three_men::probe(game.board())?.with_rule50(game.rule50()).points());
+    lines_keep_their_result(&lines_of(&mut Engine::with(&[CLUELESS]), &positions), of_three);
+}
+
 /// A known mate is shown like one that the search found, with its moves.
 #[test]
 fn three_men_are_shown_as_they_are() {

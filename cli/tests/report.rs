@@ -103,6 +103,29 @@ fn a_report_needs_games() {
     assert!(stderr(&missing).contains("/no such file.pgn: "), "{}", stderr(&missing));
 }
 
+/// A won game that ends by threefold repetition, and one that rule 50 ends.
+#[test]
+fn what_ends_a_game_as_a_draw_is_worth_a_draw() {
+    let folder = Folder::new("report-draws");
+    let start = |fen: &str, moves: &str| format!("[SetUp \"1\"]\n[FEN \"{fen}\"]\n\n{moves}\n\n");
+    let repeated =
+        start("6k1/5p1p/6p1/8/8/8/2Q2PPP/6K1 w - - 0 1", "1. Qd3 Kg7 2. Qc3+ Kg8 3. Qd3 Kf8 4. Qc3 Kg8 5. Qd3 1/2-1/2");
+    let late = start("6k1/5ppp/8/8/8/8/1Q3PPP/6K1 w - - 98 80", "80. Qb3 Kf8 1/2-1/2");
+    let file = folder.file("games.pgn");
+    std::fs::write(&file, repeated + &late).unwrap();
+    let output = run(&["report", &file, "--backend=host", "--weights=tiny", "--max-visits=100"], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let games = games(&folder.text("games.report.pgn"));
+    let (drawn, blunder) = ("[%eval 0.00] [%wdl 0 1000 0]", [4]);
+    let (last, before) = games[0].moves.split_last().unwrap();
+    assert!(last.comments[0].starts_with(&format!("{drawn} blunder, ")), "{last:?}");
+    assert!(last.nags == blunder && last.variations.len() == 1, "{last:?}");
+    assert!(before.iter().all(|played| !played.comments[0].starts_with(drawn)), "{before:?}");
+    let [queen, king] = &games[1].moves[..] else { panic!("{:?}", games[1].moves) };
+    assert!(queen.nags == blunder && queen.comments[0].contains(": Qb8#"), "{queen:?}");
+    assert!(king.nags.is_empty() && king.comments == [drawn], "{king:?}");
+}
+
 /// The number of visits of each position of a report.
 fn visits(folder: &Folder, name: &str) -> Vec<u64> {
     let lines = folder.text(name);

@@ -519,8 +519,12 @@ fn a_move_without_a_visit_is_not_worth_what_another_proves() {
     let lines = engine.ask("go nodes 3", "bestmove");
     let (mates, others): (Vec<&String>, Vec<&String>) =
         lines.iter().filter(|line| line.contains(" nodes 3 ")).partition(|line| line.contains(" score mate 1 "));
-    assert!(!mates.is_empty() && others.len() < 3, "{lines:#?}");
+    assert!(!mates.is_empty() && others.len() == 16 * mates.len(), "a line is missing: {lines:#?}");
     assert!(others.iter().all(|line| !line.contains(" wdl 1000 0 0 ")), "{others:#?}");
+    let score =
+        |line: &String| line.split(" score ").nth(1).and_then(|rest| rest.split(" hash").next()).map(str::to_string);
+    let networks = lines.iter().find(|line| line.contains(" nodes 1 ")).and_then(score);
+    assert!(networks.is_some() && others.iter().all(|line| score(line) != networks), "{lines:#?}");
 }
 
 #[test]
@@ -581,9 +585,10 @@ fn several_lines_come_in_order() {
     assert!(first_moves[1] != best && first_moves[2] != best && first_moves[1] != first_moves[2]);
 }
 
-/// After a mate is found, the root's value is not that of the moves without a visit.
+/// After a mate is found, the root's value is not that of the moves without a visit: they are lines all the same, with
+/// the value of other moves.
 #[test]
-fn behind_a_mate_only_moves_that_were_searched_are_lines() {
+fn behind_a_mate_moves_without_a_visit_are_lines_that_win_nothing() {
     // With this FPU, each move is visited once before any is visited twice.
     let each_once = ["--fpu-strategy=absolute", "--fpu-value=1"];
     let mut engine =
@@ -591,15 +596,42 @@ fn behind_a_mate_only_moves_that_were_searched_are_lines() {
     engine.say("position fen 6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1");
     let mut lines_after = |nodes: usize| {
         let lines = engine.ask(&format!("go nodes {nodes}"), "bestmove");
-        let last = &lines[lines.len() - 2];
-        let number = last.split(" multipv ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-        (number.parse::<usize>().unwrap(), lines.iter().any(|line| line.contains(" mate 1 ")))
+        last_report(&lines).to_vec()
     };
-    let all = lines_after(2).0;
-    let found = |nodes| Some(lines_after(nodes)).filter(|(_, mates)| *mates).map(|(shown, _)| (nodes, shown));
-    let (nodes, shown) = (3..all).find_map(found).unwrap();
-    assert_eq!((shown, all), (nodes - 1, 20));
-    assert!(shown < all);
+    assert_eq!(lines_after(2).len(), 20);
+    let mates = |lines: &Vec<String>| lines[0].contains(" score mate 1 ");
+    let (nodes, lines) = (3..20).map(|nodes| (nodes, lines_after(nodes))).find(|(_, lines)| mates(lines)).unwrap();
+    assert!(lines.len() == 20 && nodes - 1 < 20, "{nodes} nodes: {lines:#?}");
+    assert!(lines[1..].iter().all(|line| line.contains(" score cp 0 ")), "{nodes} nodes: {lines:#?}");
+}
+
+/// The lines of the last report of a search.
+fn last_report(lines: &[String]) -> &[String] {
+    let first = lines.iter().rposition(|line| line.contains(" multipv 1 ")).expect("a report");
+    &lines[first..lines.len() - 1]
+}
+
+/// A GUI shows the line of each number until it gets another one: after a mate, no line may be missing.
+#[test]
+fn a_mate_leaves_no_line_out() {
+    // The tiny network sees the mate itself: its value of the root says no more of the other moves.
+    for backend in ["--backend=random", "--backend=constant", "--backend=host --weights=tiny"] {
+        let args: Vec<&str> = backend.split(' ').chain(["--multipv=3", "--threads=1"]).collect();
+        let mut engine = Engine::with(&args);
+        engine.say("position fen 6k1/6pp/8/8/8/8/3q1PPP/3Q2K1 b - - 0 1");
+        let lines = engine.ask("go nodes 300", "bestmove");
+        let [first, others @ ..] = last_report(&lines) else { panic!("{lines:#?}") };
+        assert!(first.contains(" score mate 1 ") && first.ends_with(" pv d2d1"), "{first}");
+        assert_eq!(others.len(), 2, "{backend}: {lines:#?}");
+        for line in others {
+            let score = line.split_once(" score ").expect("a score").1;
+            let wins = match *score.split(' ').take(2).collect::<Vec<_>>() {
+                ["cp", score] => score.parse::<i32>().expect("a number") > 5000,
+                _ => !score.starts_with("mate -"),
+            };
+            assert!(!wins, "{backend}: {line}");
+        }
+    }
 }
 
 #[test]

@@ -249,12 +249,15 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// The principal variation that begins with a root move; with tablebases, the way to mate if it is known.
+    /// The principal variation that begins with a root move; with tablebases, the way to mate if it is known, and no
+    /// move that is known to change the result.
     fn expected(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<Move> {
         let mut line = FixedVec::<_, LONGEST_PV>::new();
         search.pv(first, line.as_mut_view());
         let line: Vec<Move> = line.iter().map(|mv| unpack(mv.0)).collect();
-        self.results.and_then(|results| results.to_mate(self.board, &line)).unwrap_or(line)
+        let Some(results) = self.results else { return line };
+        let kept = results.kept(self.board, &line);
+        results.to_mate(self.board, kept).unwrap_or_else(|| kept.to_vec())
     }
 
     fn put_line(&self, info: &mut Object, search: &Search<'_>, first: &EdgeView<'_>) {

@@ -293,9 +293,13 @@ impl Searcher {
         }
     }
 
+    fn tables(&self) -> Tables {
+        Tables { syzygy: self.tablebases.get(), builtin: self.settings.builtin_endgames }
+    }
+
     /// The root's moves with their ranks, if the tables know the root, and the rules for all leaves.
     fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, LeafRules) {
-        let tables = Tables { syzygy: self.tablebases.get(), builtin: self.settings.builtin_endgames };
+        let tables = self.tables();
         // A position that can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
         let ranks = tables.root_moves(&self.position, self.settings.syzygy.fast_play);
         let ranks = ranks.and_then(|ranks| among(ranks, &go.search_moves));
@@ -323,7 +327,7 @@ impl Searcher {
             return RootResults::default();
         }
         let results = ranks.map(RootResults::of).unwrap_or_default();
-        if self.settings.builtin_endgames { results.with_endings(self.position.board(), legal) } else { results }
+        results.with_endings(self.tables(), self.position.board(), legal)
     }
 
     /// The answer without a search, because there is no evaluator: a GUI that waits for a move gets a legal one.

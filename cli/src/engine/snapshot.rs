@@ -142,7 +142,7 @@ impl Snapshot {
             tbhits: counts.tablebase_hits,
             has_moves_left: self.has_moves_left,
             has_wdl: self.has_wdl,
-            lines: ranked.iter().take(self.multi_pv).filter_map(|edge| self.line(search, edge)).collect(),
+            lines: ranked.iter().take(self.multi_pv).map(|edge| self.line(search, edge)).collect(),
             stats: if self.live_stats { self.stats(search) } else { Vec::new() },
         }
     }
@@ -152,11 +152,11 @@ impl Snapshot {
         search.params().wdl_rescale.undo(value, self.objectivity)
     }
 
-    fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Option<Line> {
-        let value = match edge.known_value() {
-            Some(value) => value,
-            None => unvisited(search).map(|value| Value { m: value.m + 1.0, ..value })?,
-        };
+    fn line(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> Line {
+        let value = edge.known_value().unwrap_or_else(|| {
+            let value = unvisited(search);
+            Value { m: value.m + 1.0, ..value }
+        });
         let value = Value { m: value.m + 1.0, ..value };
         let mv = self.mv(edge);
         let known = mv.and_then(|mv| self.results.of_move(mv, edge.ending(), value));
@@ -164,23 +164,25 @@ impl Snapshot {
         let mate = mate(edge).or_else(|| tablebase_mate(known?.wl, moves_left(edge)));
         // The mate that the search found may be a longer one.
         let mate = mate.map(|found| mv.and_then(|mv| self.results.mate_with(mv)).unwrap_or(found));
-        Some(Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) })
+        Line { value, mate, nodes: edge.completed().into(), pv: self.pv::<LONGEST_PV>(search, edge) }
     }
 
     /// At most `N` visited moves, and the move that follows them although it has no visit yet; or the way to mate, if
-    /// it is known.
+    /// it is known. The line ends before a move that is known to change the result.
     fn pv<const N: usize>(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<cozy_chess::Move> {
         let mut visited = FixedVec::<Move, N>::new();
         let next = search.pv(first, visited.as_mut_view());
         let visited: Vec<_> = visited.iter().map(|mv| unpack(mv.0)).collect();
         let is_new = visited.is_empty();
         let (line, next) = if is_new { (self.mv(first).into_iter().collect(), None) } else { (visited, next) };
-        self.results.to_mate(&self.board, &line).unwrap_or_else(|| {
-            let mut board = self.board.clone();
-            line.iter().for_each(|&mv| board.play_unchecked(mv));
-            let next = next.and_then(|index| nth_legal_move(&board, index));
-            line.into_iter().chain(next).collect()
-        })
+        let searched = line.len();
+        let mut board = self.board.clone();
+        line.iter().for_each(|&mv| board.play_unchecked(mv));
+        let next = next.and_then(|index| nth_legal_move(&board, index));
+        let line: Vec<_> = line.into_iter().chain(next).collect();
+        let kept = self.results.kept(&self.board, &line);
+        let searched = &kept[..searched.min(kept.len())];
+        self.results.to_mate(&self.board, searched).unwrap_or_else(|| kept.to_vec())
     }
 
     /// What is reported at the end of the search.
@@ -253,12 +255,21 @@ impl Snapshot {
 }
 
 /// The value that a move without a visit is taken to have, seen from the root. As in Lc0, that is the root's value. But
-/// a root whose result is proven has its value from another move, even if it was the network that said that it is won:
-/// then nothing is known about this move.
-fn unvisited(search: &Search<'_>) -> Option<Value> {
-    let root = search.root()?;
-    let is_anothers = search.proven() != Bounds::OPEN && root.n() > 1;
-    (!is_anothers).then(|| root.value())
+/// a root that is proven to be won has its value from another move, even if it was the network that said that it is
+/// won: then it is the mean value of the moves whose results are open, and even if there is none.
+fn unvisited(search: &Search<'_>) -> Value {
+    let Some(root) = search.root() else { return Value::EVEN };
+    if search.proven().lower != Bound::Win {
+        return root.value();
+    }
+    let open = root.visited().filter(|edge| !edge.bounds().closed());
+    let valued = open.filter_map(|edge| Some((edge.completed() as f32, edge.value()?)));
+    let add = |(n, wl, d): (f32, f32, f32), (visits, value): (f32, Value)| {
+        (n + visits, wl + visits * value.wl, d + visits * value.d)
+    };
+    let (n, wl, d) = valued.fold((0.0, 0.0, 0.0), add);
+    let mean = if n > 0.0 { Value { wl: wl / n, d: d / n, ..Value::EVEN } } else { Value::EVEN };
+    Value { m: root.value().m, ..mean }
 }
 
 fn mean_depth(counts: &Counts) -> u32 {
@@ -363,7 +374,7 @@ mod tests {
         searched(20, &[], |snapshot, search| {
             let root = search.root().unwrap();
             for edge in root.edges() {
-                let line = snapshot.line(search, &edge).unwrap();
+                let line = snapshot.line(search, &edge);
                 let m = edge.value().map_or(root.value().m + 2.0, |value| value.m + 1.0);
                 assert!((line.value.m - m).abs() < 1e-4, "{line:?}");
                 assert_eq!(line.nodes, u64::from(edge.completed()));

@@ -55,6 +55,14 @@ impl Tables {
         self.builtin.then(builtin).flatten().or_else(by_file)
     }
 
+    /// The result of a position in a line, as far as the board tells it. Tables in files don't know how much of the
+    /// rule-50 counter a win needs: to them, it has just begun.
+    fn result_in_line(&self, board: &Board) -> Option<i8> {
+        let by_file = || self.syzygy.as_ref()?.wdl(board).ok();
+        let builtin = || Some(three_men::probe(board)?.with_rule50(board.halfmove_clock().into()));
+        self.builtin.then(builtin).flatten().or_else(by_file).map(Wdl::points)
+    }
+
     /// The result of a position below the root. For most positions it is seen at once that no table knows them.
     #[inline]
     pub fn result(&self, position: &Position) -> Option<TableResult> {
@@ -85,13 +93,13 @@ fn value_of(wdl: Wdl) -> Value {
 }
 
 /// Results of a root and its moves, as far as they are certain.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub struct RootResults {
     moves: Vec<MoveResult>,
     /// The result of the best move.
     root: Option<MoveResult>,
-    /// Whether the way to mate is known in endings of three men that lines lead to.
-    knows_endings: bool,
+    /// The tables that know the endings that lines lead to.
+    tables: Tables,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,13 +131,17 @@ impl RootResults {
         // One certain win is enough for the root. That no move is better is certain only if all results are.
         let a_win = ranks.best().find(|ranked| is_certain(ranked) && ranked.wdl == Wdl::Win);
         let any = || ranks.best().next().filter(|_| ranks.best().all(|ranked| is_certain(&ranked)));
-        Self { moves: moves.collect(), root: a_win.or_else(any).map(result), knows_endings: false }
+        Self { moves: moves.collect(), root: a_win.or_else(any).map(result), tables: Tables::default() }
     }
 
-    /// Says that the way to mate is known in endings of three men that lines lead to (`BuiltinEndgames`), and adds the
-    /// results of the root's moves that lead to one at once.
-    pub fn with_endings(mut self, root: &Board, moves: &[Move]) -> Self {
-        self.knows_endings = true;
+    /// Says which tables know the endings that lines lead to. If those of three men are among them (`BuiltinEndgames`),
+    /// adds the results of the root's moves that lead to one at once.
+    pub fn with_endings(mut self, tables: Tables, root: &Board, moves: &[Move]) -> Self {
+        let knows_three_men = tables.builtin;
+        self.tables = tables;
+        if !knows_three_men {
+            return self;
+        }
         // If the root has three men, everything is known already, including which positions have occurred before.
         let moves = if three_men::are_all(root) { &[] } else { moves };
         for known in moves.iter().filter_map(|&mv| result_after(root, mv)) {
@@ -159,6 +171,22 @@ impl RootResults {
         Some(if plies > 0 { (plies + 1) / 2 } else { plies / 2 })
     }
 
+    /// The part of a line from the root's board in which no move is known to change the result: the search may not know
+    /// what the tables know. Of the first move the line shows what follows, whatever it is worth.
+    pub fn kept<'l>(&self, root: &Board, line: &'l [Move]) -> &'l [Move] {
+        let mut board = root.clone();
+        let mut known = None;
+        for (ply, &mv) in line.iter().enumerate() {
+            board.play_unchecked(mv);
+            let sign = if ply.is_multiple_of(2) { 1 } else { -1 };
+            let Some(result) = self.tables.result_in_line(&board).map(|points| sign * points) else { continue };
+            if *known.get_or_insert(result) != result {
+                return &line[..ply];
+            }
+        }
+        line
+    }
+
     /// Continues a line from the root's board to mate, if the way is known from its first move on, or from its end on.
     pub fn to_mate(&self, root: &Board, line: &[Move]) -> Option<Vec<Move>> {
         let (&first, (&last, begun)) = (line.first()?, line.split_last()?);
@@ -170,7 +198,7 @@ impl RootResults {
         let mut end = before.clone();
         end.play_unchecked(last);
         let in_time = |known: three_men::Known| known.mate(end.halfmove_clock().into()).is_some();
-        let is_known = self.knows_endings && three_men::probe(&end).is_some_and(in_time);
+        let is_known = self.tables.builtin && three_men::probe(&end).is_some_and(in_time);
         is_known.then(|| begun.iter().copied().chain(three_men::line(&before, last)).collect())
     }
 
@@ -257,7 +285,8 @@ mod tests {
     fn a_move_that_leaves_three_men_is_worth_what_they_are() {
         let told = |fen: &str, text: &str, results: RootResults| {
             let (board, mv) = (fen.parse::<Board>().unwrap(), text.parse().unwrap());
-            let results = results.with_endings(&board, &[mv]);
+            let tables = Tables { builtin: true, ..Tables::default() };
+            let results = results.with_endings(tables, &board, &[mv]);
             let wl = results.of_move(mv, None, Value::EVEN).map(|value| value.wl);
             (wl, results.mate_with(mv), results.to_mate(&board, &[mv]).map(|line| line.len()))
         };
@@ -280,6 +309,24 @@ mod tests {
             None,
             "it may have occurred"
         );
+    }
+
+    #[test]
+    fn a_line_ends_before_a_move_that_is_known_to_be_wrong() {
+        let kept = |fen: &str, line: &str, builtin| {
+            let board: Board = fen.parse().unwrap();
+            let line: Vec<Move> = line.split(' ').map(|mv| mv.parse().unwrap()).collect();
+            let tables = Tables { builtin, ..Tables::default() };
+            RootResults::default().with_endings(tables, &board, &[]).kept(&board, &line).len()
+        };
+        let drawn = "8/8/8/3k4/8/4p3/8/4K3 w - - 0 1";
+        assert_eq!(kept(drawn, "e1e2 d5d4 e2d1 d4d3 d1e1 e3e2", true), 2);
+        assert_eq!(kept(drawn, "e1e2 d5d4 e2d1 d4d3 d1e1 e3e2", false), 6, "nothing is known");
+        assert_eq!(kept(drawn, "e1d1 d5d4 d1e2 d4e4 e2e1", true), 5, "a draw all the way");
+        let before = "8/8/8/3k4/8/4p3/8/3nK3 w - - 0 1";
+        assert_eq!(kept(before, "e1d1 d5e4 d1e2 e4d4 e2e1 d4d3 e1f1", true), 6, "four men become three");
+        let lost = "8/8/8/8/4k3/4p3/8/4K3 w - - 0 1";
+        assert_eq!(kept(lost, "e1d1 e4d3 d1e1 e3e2 e1f2 d3d2 f2g1", true), 7, "nothing is to be lost any more");
     }
 
     /// A third occurrence is a draw, whatever the tables say of the position.

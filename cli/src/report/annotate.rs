@@ -44,8 +44,9 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
         let (before, after) = (&judgement.positions[turn], &judgement.positions[turn + 1]);
         let mut says = vec![value(after)];
         if let Some((mark, best)) = judged.mark.zip(before.line.first()) {
-            let percent = |position: &Position| (position.winrate * 100.0).round();
-            says.push(format!("{}, {}% → {}%: {best}", mark.name(), percent(before), percent(after)));
+            let percent = |winrate: f64| (winrate * 100.0).round();
+            let [from, to] = [before.played_on, after.winrate].map(percent);
+            says.push(format!("{}, {from}% → {to}%: {best}", mark.name()));
         }
         text.comment(&says.join(" "))?;
         for comment in played.comments.iter().filter_map(|comment| without_values(comment)) {
@@ -172,7 +173,7 @@ impl<W: Write> Wrapped<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::judge::tests::judged;
+    use crate::report::judge::tests::{REPEATED, judged};
     use crate::report::pgn::Reader;
 
     fn written(game: &Game, judgement: &Judgement) -> String {
@@ -239,6 +240,19 @@ mod tests {
         let text = "[FEN \"6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\"]\n\n1. Ra8# 1-0";
         let (game, judgement) = judged(text, &[(0.9, "a1a8"), (1.0, "")]);
         assert!(written(&game, &judgement).contains("1. Ra8# { [%wdl 1000 0 0] } 1-0"));
+    }
+
+    #[test]
+    fn a_move_beyond_a_draw_is_compared_with_what_the_search_found() {
+        let searched = [(0.98, ""); 9].into_iter().chain([(0.98, ""), (0.98, "d3d8"), (0.6, "")]);
+        let (game, judgement) = judged(&format!("{REPEATED} Kf8 6. Qd4 *"), &searched.collect::<Vec<_>>());
+        let text = written(&game, &judgement).replace('\n', " ");
+        assert!(text.contains("5. Qd3 $4 { [%eval 0.00] [%wdl 0 1000 0] } 5... Kf8 { [%eval 0.98]"), "{text}");
+        assert!(text.contains("blunder, 98% → 60%: Qd8"), "{text}");
+        let end = "[FEN \"6k1/5ppp/8/8/8/8/1Q3PPP/6K1 w - - 99 80\"]\n\n80. Qb3 Kf8 81. Qa3+ *";
+        let (game, judgement) = judged(end, &[(0.9, ""), (0.9, ""), (0.9, "b3b8"), (0.9, "")]);
+        let text = written(&game, &judgement).replace('\n', " ");
+        assert!(text.contains("81. Qa3+ $4 {") && text.contains("blunder, 90% → 50%: Qb8+"), "{text}");
     }
 
     #[test]

@@ -3,6 +3,10 @@
 //! A move's loss is the difference of two expected scores of its player (win 1, draw ½): that of the best move in the
 //! position before it, and that of the position after it. A loss of 0.05 or more is an inaccuracy, of 0.10 or more a
 //! mistake, of 0.15 or more a blunder. (These are Lichess's bounds, on a scale from 0 to 1.)
+//!
+//! The search of a position takes it that the game goes on there. But a move that reaches a position where the game is
+//! drawn, or where a player may claim that, has brought a draw, whatever the search finds beyond it: so such a position
+//! has two expected scores, one for the move before it and one for the move after it.
 
 use oncilla_chess::{Board, Color, History, Move, Terminal, notation};
 use serde::Deserialize;
@@ -12,6 +16,9 @@ use crate::san;
 
 /// The smallest loss for each mark.
 const MARKS: [(f64, Mark); 3] = [(0.15, Mark::Blunder), (0.10, Mark::Mistake), (0.05, Mark::Inaccuracy)];
+
+/// The expected score of a draw.
+const DRAW: f64 = 0.5;
 
 /// The fields of an `oncilla analysis` response that a report needs. Values are from White's view.
 #[derive(Clone, Debug, Deserialize)]
@@ -60,6 +67,9 @@ pub struct Position {
     pub mover: Color,
     /// The expected score: W + D/2.
     pub winrate: f64,
+    /// The expected score that the move played from here is measured by: that of the best move. It differs from
+    /// `winrate` if the game could have ended here as a draw.
+    pub played_on: f64,
     /// The probabilities of win, draw and loss.
     pub wdl: [f64; 3],
     /// The value in centipawns, by the formula of `ScoreType`.
@@ -96,10 +106,11 @@ impl Position {
             line.push(san::write(&board, mv));
             board.play_unchecked(mv);
         }
-        Ok(Self {
+        let searched = Self {
             fen: history.to_fen(false).to_string(),
             mover: history.side_to_move(),
             winrate,
+            played_on: winrate,
             wdl,
             cp,
             mate: first.and_then(|best| best.mate),
@@ -108,13 +119,26 @@ impl Position {
             line,
             best: first.map(|best| played(history.board(), &best.text)).transpose()?,
             is_mate: history.terminal(0, false) == Some(Terminal::Checkmate),
+        };
+        Ok(match draw_at(history) {
+            None => searched,
+            // A player must claim these draws, so the game may go on.
+            Some(Terminal::FiftyMoves | Terminal::Threefold) => searched.drawn(),
+            Some(_) => Self { played_on: DRAW, ..searched.drawn() },
         })
     }
 
-    /// The expected score of `side`.
-    fn score_of(&self, side: Color) -> f64 {
-        if side == Color::White { self.winrate } else { 1.0 - self.winrate }
+    /// The position with the value of a draw. What the search found is kept for a game that goes on.
+    fn drawn(self) -> Self {
+        let moves_left = self.moves_left.map(|_| 0.0);
+        Self { winrate: DRAW, wdl: [0.0, 1.0, 0.0], cp: 0, mate: None, moves_left, ..self }
     }
+}
+
+/// Why the last position of `history` is a draw, if it is one. The search of the position, its root, asks nothing of
+/// the game before it; but the position was reached by a move, so here the game counts as it does below a root.
+fn draw_at(history: &History) -> Option<Terminal> {
+    history.terminal(1, false).filter(|end| end.is_draw())
 }
 
 fn played(board: &Board, text: &str) -> Result<Move, String> {
@@ -192,6 +216,10 @@ impl Judgement {
                 history.push(played.mv);
             }
         }
+        // If the last position is a draw, the game has ended there, and nothing follows.
+        if let Some(last) = positions.last_mut().filter(|_| draw_at(&history).is_some()) {
+            (last.line, last.best) = (Vec::new(), None);
+        }
         let pairs = positions.windows(2).zip(&game.moves).zip(texts);
         let moves = pairs.map(|((pair, played), san)| judge(&pair[0], &pair[1], played.mv, san)).collect();
         Ok(Self { positions, moves })
@@ -224,7 +252,9 @@ pub struct Summary {
 fn judge(before: &Position, after: &Position, mv: Move, san: String) -> Judged {
     let mover = before.mover;
     let is_best = before.best == Some(mv);
-    let loss = if is_best { 0.0 } else { (before.score_of(mover) - after.score_of(mover)).max(0.0) };
+    let whites = before.played_on - after.winrate;
+    let own = if mover == Color::White { whites } else { -whites };
+    let loss = if is_best { 0.0 } else { own.max(0.0) };
     let mark = MARKS.iter().find(|(least, _)| loss >= *least).map(|(_, mark)| *mark);
     Judged { san, mv, mover, loss, mark }
 }
@@ -287,6 +317,58 @@ pub(super) mod tests {
         let judgement = Judgement::new(&game, &answers).unwrap();
         assert_eq!(told(&judgement.positions[0]), (0.7, [0.6, 0.2, 0.2], 70));
         assert_eq!(told(&judgement.positions[1]), (0.4, [0.3, 0.2, 0.5], -40), "where there is no move");
+    }
+
+    /// The queen goes to and fro until the position after 1. Qd3 is there for the third time.
+    pub const REPEATED: &str = "[FEN \"6k1/5p1p/6p1/8/8/8/2Q2PPP/6K1 w - - 0 1\"]\n\n\
+                            1. Qd3 Kg7 2. Qc3+ Kg8 3. Qd3 Kf8 4. Qc3 Kg8 5. Qd3 ";
+
+    fn told(at: &Position) -> (f64, [f64; 3], i32, usize) {
+        (at.winrate, at.wdl, at.cp, at.line.len())
+    }
+
+    #[test]
+    fn a_win_that_is_repeated_away_is_lost() {
+        let searched = [(0.98, ""); 8].into_iter().chain([(0.98, "c3c8 g8g7"), (0.98, "g8f8")]);
+        let (_, judgement) = judged(&format!("{REPEATED} 1/2-1/2"), &searched.collect::<Vec<_>>());
+        let (last, before) = judgement.moves.split_last().unwrap();
+        assert!((last.loss - 0.48).abs() < 1e-9 && last.mark == Some(Mark::Blunder), "{last:?}");
+        assert!(before.iter().all(|judged| judged.loss == 0.0), "a second occurrence is no draw");
+        assert_eq!(judgement.positions[8].line, ["Qc8+", "Kg7"]);
+        assert_eq!(told(&judgement.positions[9]), (0.5, [0.0, 1.0, 0.0], 0, 0));
+    }
+
+    #[test]
+    fn play_beyond_a_draw_that_nobody_claimed_is_judged_by_the_search() {
+        let searched = [(0.98, ""); 9].into_iter().chain([(0.98, "g8g7 h2h3"), (0.99, "d3d8"), (0.6, "")]);
+        let (_, judgement) = judged(&format!("{REPEATED} Kf8 6. Qd4 *"), &searched.collect::<Vec<_>>());
+        let losses: Vec<f64> = judgement.moves[8..].iter().map(|judged| (judged.loss * 100.0).round()).collect();
+        assert_eq!(losses, [48.0, 1.0, 39.0], "the defender's draw is not taken for a chance that he misses");
+        assert_eq!(told(&judgement.positions[9]), (0.5, [0.0, 1.0, 0.0], 0, 2), "the line is that of a better move");
+        assert_eq!((judgement.positions[9].played_on, judgement.positions[10].winrate), (0.98, 0.99));
+    }
+
+    #[test]
+    fn the_fiftieth_move_saves_and_costs_what_a_draw_does() {
+        let game = |counter: u8, moves: &str, searched: &[(f64, &str)]| {
+            let fen = format!("6k1/5ppp/8/8/8/8/1Q3PPP/6K1 w - - {counter} 80");
+            judged(&format!("[FEN \"{fen}\"]\n\n{moves} *"), searched).1
+        };
+        let drawn = game(98, "80. Qb3 Kf8", &[(0.99, "b2b8"), (0.5, "g8h8"), (0.99, "b3b8")]);
+        let losses: Vec<f64> = drawn.moves.iter().map(|judged| (judged.loss * 100.0).round()).collect();
+        assert_eq!(losses, [49.0, 0.0], "any move draws");
+        assert_eq!(told(&drawn.positions[2]), (0.5, [0.0, 1.0, 0.0], 0, 0));
+        let mated = game(99, "80. Qb8#", &[(0.99, "b2b8"), (1.0, "")]);
+        assert_eq!((mated.positions[1].winrate, mated.positions[1].is_mate), (1.0, true), "a mate comes first");
+    }
+
+    /// Nothing can be played for any more, whatever a network says of it.
+    #[test]
+    fn moves_of_a_dead_position_lose_nothing() {
+        let text = "[FEN \"8/8/8/4k3/8/8/4p3/4K3 w - - 0 1\"]\n\n1. Kxe2 Kd4 2. Kd2 *";
+        let (_, judgement) = judged(text, &[(0.5, "e1e2"), (0.9, "e5e4"), (0.4, "e2f3"), (0.1, "")]);
+        assert!(judgement.moves.iter().all(|judged| judged.loss == 0.0), "{:?}", judgement.moves);
+        assert!(judgement.positions.iter().all(|position| position.winrate == 0.5));
     }
 
     #[test]

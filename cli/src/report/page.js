@@ -155,7 +155,7 @@
       const arrows = [arrow([move.from, move.to], "#cf222e"), ...(position.best ? [arrow(position.best, "#1a7f37")] : [])];
       return make("figure", { style: "margin: 0", onclick: () => choose(turn) }, board(position, arrows),
         make("p", { class: move.mark }, make("b", {}, `${number(game, turn)} ${move.san}${SIGN[move.mark]}`),
-          ` ${percent(position.score)} → ${percent(game.positions[turn + 1].score)} for White`),
+          ` ${percent(position.playedOn)} → ${percent(game.positions[turn + 1].score)} for White`),
         make("p", {}, lineText(game, turn, 8)));
     })));
   }

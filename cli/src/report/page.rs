@@ -91,6 +91,7 @@ fn position(position: &Position) -> Value {
         "board": placement,
         "mover": if position.mover == Color::White { "w" } else { "b" },
         "score": rounded(position.winrate),
+        "playedOn": rounded(position.played_on),
         "wdl": position.wdl.map(rounded),
         "cp": position.cp,
         "mate": position.mate,
