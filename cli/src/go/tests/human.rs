@@ -411,8 +411,9 @@ fn a_full_tree_goes_on_with_visits_that_leave_the_root_alone() {
     plan.human_exploration = exploring_only([0.8, 0.0]);
     let (memory, _) = Memory::of_at_most(64 << 10, true).expect("memory");
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
-    search_on(&mut search, 3000);
+    search_on(&mut search, 15_000);
     let counted = u64::from(visits(&search).iter().sum::<u32>());
     assert!(search.playouts() >= 2000 && search.visits() == counted + 1, "{}", search.playouts());
-    assert!(counted > 300 && search.core.live_nodes() < 1000, "{counted} {}", search.core.live_nodes());
+    // Visits were made again below what was folded.
+    assert!(counted > 300 && search.core.restored() > 0, "{counted} {}", search.core.live_nodes());
 }
