@@ -1,8 +1,9 @@
 //! Evaluations that take into account which pieces hang (`Hints`).
 //!
 //! The analysis of a position (`oncilla_chess::tactics`) takes 0.6 million instructions, about as long as an evaluation
-//! by `tiny` on a processor with AVX-512. So it is done for the positions that are evaluated only, by the threads that
-//! have time for it (`Service::run_with`), and the evaluation cache stores the corrected answers.
+//! by `tiny` on a processor with AVX-512. So the host's cores share it as they share the batch (`Service::run_with`).
+//! If a device evaluates, the search threads do it, and the device may evaluate another batch meanwhile. The
+//! evaluation cache stores the corrected answers.
 //!
 //! Hints belong to one network. The built-in networks include theirs; another network has none unless a file is given.
 //! `eval` and `backendbench` show the raw output of a network.
