@@ -44,6 +44,29 @@ impl Outputs {
     }
 }
 
+/// What the owner of a batch wants done besides its evaluation: `chore` is called once with each number below `count`.
+#[derive(Clone, Copy)]
+pub struct Chores<'a> {
+    /// The number of chores.
+    pub count: usize,
+    /// Does one of them. Several threads may call it at once.
+    pub chore: &'a (dyn Fn(usize) + Sync),
+}
+
+impl Chores<'_> {
+    /// Does them in the calling thread.
+    pub fn do_here(self) {
+        (0..self.count).for_each(self.chore);
+    }
+}
+
+impl Default for Chores<'_> {
+    /// Nothing to do.
+    fn default() -> Self {
+        Self { count: 0, chore: &|_| () }
+    }
+}
+
 /// Something that runs one graph in batches.
 ///
 /// A backend is owned by one thread at a time; it may use more cores or a device inside.
@@ -84,6 +107,22 @@ pub trait Backend: Send {
     ) -> Result<(), BackendError> {
         let _ = is_late;
         self.evaluate(input, outputs)
+    }
+
+    /// Like [`Backend::evaluate_unless`]; also does `chores`, unless it fails. By default the caller's thread does them
+    /// first; a backend that computes on the host's cores lends them for it.
+    ///
+    /// # Errors
+    /// Like [`Backend::evaluate_unless`].
+    fn evaluate_beside(
+        &mut self,
+        chores: Chores<'_>,
+        input: &[f32],
+        outputs: &mut Outputs,
+        is_late: &dyn Fn() -> bool,
+    ) -> Result<(), BackendError> {
+        chores.do_here();
+        self.evaluate_unless(input, outputs, is_late)
     }
 
     /// Whether a batch that was given up may still be answered: until then, failures say nothing about the device.

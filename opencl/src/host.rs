@@ -37,11 +37,11 @@ mod winograd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::backend::{Backend, BackendError, Outputs, batch_of};
+use crate::backend::{Backend, BackendError, Chores, Outputs, batch_of};
 use crate::graph::Graph;
 use kernel::Isa;
 use plan::{Plan, Ways};
-use run::{Jobs, Workspace};
+use run::{Job, Jobs, Workspace};
 use sharing::Sharing;
 use std::sync::{Arc, Mutex};
 use team::Team;
@@ -213,11 +213,25 @@ impl Backend for Host {
     }
 
     fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+        self.evaluate_beside(Chores::default(), input, outputs, &|| false)
+    }
+
+    fn evaluate_beside(
+        &mut self,
+        chores: Chores<'_>,
+        input: &[f32],
+        outputs: &mut Outputs,
+        _is_late: &dyn Fn() -> bool,
+    ) -> Result<(), BackendError> {
         let batch = batch_of(&self.graph, MAX_BATCH, input)?;
         let Self { graph, plan, team, workspaces, sharing, isa } = self;
-        let mut run = |shares| match shares {
-            true => shared(plan, *isa, team, &mut workspaces[0], Jobs::new(graph, batch, batch, input, outputs)),
-            false => each_alone(plan, *isa, team, workspaces, Jobs::new(graph, batch, team.members(), input, outputs)),
+        let mut run = |shares| {
+            let threads = if shares { batch } else { team.members() };
+            let work = Work { jobs: Jobs::new(graph, batch, threads, input, outputs), chores };
+            match shares {
+                true => shared(plan, *isa, team, &mut workspaces[0], work),
+                false => each_alone(plan, *isa, team, workspaces, work),
+            }
         };
         // With one position for each thread, half of the threads or more would have nothing to do.
         match sharing.get_mut(batch - 1) {
@@ -228,31 +242,54 @@ impl Backend for Host {
     }
 }
 
+/// A batch, and what is done beside it.
+struct Work<'a> {
+    jobs: Jobs<'a>,
+    chores: Chores<'a>,
+}
+
 /// Evaluates one position after the other, each with all threads.
-fn shared(plan: &Plan, isa: Isa, team: &Team, workspace: &mut Workspace, jobs: Jobs<'_>) {
+fn shared(plan: &Plan, isa: Isa, team: &Team, workspace: &mut Workspace, work: Work<'_>) {
     let _awake = team.wake();
+    let Work { jobs, chores } = work;
     jobs.for_each(|mut job| workspace.run(plan, isa, &mut job, Some(team)));
+    team.each(0..chores.count, chores.chore);
+}
+
+/// What one thread does by itself.
+enum Part<'a> {
+    Job(Job<'a>),
+    Chore(usize),
 }
 
 /// Evaluates each position with one thread.
-fn each_alone(plan: &Plan, isa: Isa, team: &Team, workspaces: &mut [Workspace], jobs: Jobs<'_>) {
-    if jobs.len() == 1 {
-        return jobs.for_each(|mut job| workspaces[0].run(plan, isa, &mut job, None));
+fn each_alone(plan: &Plan, isa: Isa, team: &Team, workspaces: &mut [Workspace], work: Work<'_>) {
+    let Work { jobs, chores } = work;
+    let run = |workspace: &mut Workspace, part| match part {
+        Part::Job(mut job) => workspace.run(plan, isa, &mut job, None),
+        Part::Chore(number) => (chores.chore)(number),
+    };
+    // Chores come last: they are short, and make up for jobs that end at different times. In one round with the jobs
+    // they cost no other wait for a helper, which may have lost its core to another program.
+    let is_one = jobs.len() + chores.count == 1;
+    let parts = jobs.map(Part::Job).chain((0..chores.count).map(Part::Chore));
+    if is_one {
+        return parts.for_each(|part| run(&mut workspaces[0], part));
     }
-    let jobs = Mutex::new((jobs, Some(team.wake())));
+    let parts = Mutex::new((parts, Some(team.wake())));
     let next = || {
         // A poisoned lock means that another thread has panicked; the team passes the panic on.
-        let (jobs, awake) = &mut *jobs.lock().ok()?;
-        let job = jobs.next();
-        if job.is_none() {
+        let (parts, awake) = &mut *parts.lock().ok()?;
+        let part = parts.next();
+        if part.is_none() {
             // There is only one round: a thread that has nothing left to do may sleep.
             *awake = None;
         }
-        job
+        part
     };
     team.each(workspaces.iter_mut(), |workspace| {
-        while let Some(mut job) = next() {
-            workspace.run(plan, isa, &mut job, None);
+        while let Some(part) = next() {
+            run(workspace, part);
         }
     });
 }

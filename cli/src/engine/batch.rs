@@ -10,6 +10,7 @@ use super::service::{IsLate, Request};
 use oncilla_chess::planes::Planes;
 use oncilla_chess::{History, Move, pack, policy};
 use oncilla_core::evaluate::Value;
+use oncilla_opencl::backend::Chores;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ pub struct Batch {
     /// The key of each row's position, if answers are random.
     keys: Vec<u64>,
     planes: Box<Planes>,
-    /// What is looked up for each row.
+    /// What is seen of each row.
     looks: Looks,
     /// What goes to the service and back.
     request: Arc<Request>,
@@ -196,7 +197,7 @@ impl Batch {
                 let place = self.rows.len() * inputs.numbers()..(self.rows.len() + 1) * inputs.numbers();
                 self.input.resize(self.input.len().max(place.end), 0.0);
                 inputs.write(&self.planes, &mut self.input[place]);
-                self.looks.look(history.board(), moves);
+                self.looks.add(history.board(), moves);
             }
             Needs::Key(inputs) => {
                 inputs.encode(history, &mut self.planes);
@@ -275,13 +276,15 @@ impl Batch {
         }
     }
 
-    /// Lends the rows to the service by calling `run`, and reads the answers.
+    /// Lends the rows to the service by calling `run`, and reads the answers. `run` also gets chores to be done: without
+    /// hints there are none.
     pub(super) fn run_on(
         &mut self,
-        run: impl FnOnce(&Arc<Request>, usize) -> Result<Option<String>, String>,
+        run: impl FnOnce(&Arc<Request>, usize, Chores<'_>) -> Result<Option<String>, String>,
     ) -> Result<Option<String>, String> {
         self.request.content().input = std::mem::take(&mut self.input);
-        let ran = run(&self.request, self.rows.len());
+        let looks = &self.looks;
+        let ran = run(&self.request, self.rows.len(), Chores { count: looks.len(), chore: &|at| looks.look(at) });
         self.input = std::mem::take(&mut self.request.content().input);
         if ran.is_ok() {
             self.read();

@@ -303,7 +303,9 @@ impl Evaluator {
     /// The host's line, if the host fails too. The answers then mean nothing.
     pub fn run(&self, batch: &mut Batch) -> Result<Option<String>, String> {
         let note = match &self.source {
-            Source::Network(network) => batch.run_on(|request, rows| network.service.run(request, rows))?,
+            Source::Network(network) => {
+                batch.run_on(|request, rows, look| network.service.run_with(request, rows, look))?
+            }
             Source::Random => {
                 batch.answer_at_random();
                 None

@@ -1,8 +1,9 @@
 //! Evaluations that take into account which pieces hang (`Hints`).
 //!
 //! The analysis of a position (`oncilla_chess::tactics`) takes 0.6 million instructions, about as long as an evaluation
-//! by `tiny` on a processor with AVX-512. So the search threads do it while they gather a batch and the backend may
-//! evaluate another one, and the evaluation cache stores the corrected answers.
+//! by `tiny` on a processor with AVX-512. So the host's cores share it as they share the batch (`Service::run_with`).
+//! If a device evaluates, the search threads do it, and the device may evaluate another batch meanwhile. The
+//! evaluation cache stores the corrected answers.
 //!
 //! Hints belong to one network. The built-in networks include theirs; another network has none unless a file is given.
 //! `eval` and `backendbench` show the raw output of a network.
@@ -14,7 +15,7 @@ use oncilla_chess::hints::Hints;
 use oncilla_chess::tactics::{self, OfMove, OfPosition};
 use oncilla_chess::{Board, Move};
 use oncilla_core::evaluate::Value;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads the hints for a network, if it gets some.
 ///
@@ -33,46 +34,82 @@ pub fn read(from: &HintsFrom, weights: &Weights) -> Result<Option<Arc<Hints>>, S
     hints.map(|hints| Some(Arc::new(hints)))
 }
 
-/// What is seen of the positions that wait for their evaluation, if there are hints that need it.
+/// The positions that wait for their evaluation, and what is seen of them, if there are hints that need it.
 pub struct Looks {
     hints: Option<Arc<Hints>>,
-    positions: Vec<OfPosition>,
-    /// What is seen of the moves of all positions, one after the other.
-    moves: Vec<OfMove>,
-    /// Where the moves of each position begin in `moves`, and where those of the last one end.
-    starts: Vec<usize>,
+    /// The first `len` belong to positions. The others keep their room for later ones. Each has a lock because any
+    /// thread may look at any position; none ever waits for it.
+    looks: Vec<Mutex<Look>>,
+    len: usize,
+}
+
+/// A position, and what is seen of it.
+#[derive(Default)]
+struct Look {
+    board: Board,
+    moves: Vec<Move>,
     gains: Vec<i32>,
+    of_position: OfPosition,
+    /// Empty until someone has looked at the position.
+    of_moves: Vec<OfMove>,
+}
+
+impl Look {
+    fn set(&mut self, board: &Board, moves: &[Move]) {
+        self.board.clone_from(board);
+        self.moves.clear();
+        self.moves.extend_from_slice(moves);
+        self.of_moves.clear();
+    }
+
+    fn look(&mut self) {
+        self.gains.resize(self.moves.len(), 0);
+        self.of_moves.resize(self.moves.len(), [0.0; tactics::OF_MOVE]);
+        self.of_position = tactics::look(&self.board, &self.moves, &mut self.gains, &mut self.of_moves);
+    }
 }
 
 impl Looks {
     pub fn new(hints: Option<Arc<Hints>>) -> Self {
-        Self { hints, positions: Vec::new(), moves: Vec::new(), starts: vec![0], gains: Vec::new() }
+        Self { hints, looks: Vec::new(), len: 0 }
     }
 
     /// Forgets all positions.
     pub fn clear(&mut self) {
-        self.positions.clear();
-        self.moves.clear();
-        self.starts.truncate(1);
+        self.len = 0;
     }
 
-    /// Looks at one more position.
-    pub fn look(&mut self, board: &Board, moves: &[Move]) {
+    /// Adds a position, which someone has to look at before its evaluation is corrected.
+    pub fn add(&mut self, board: &Board, moves: &[Move]) {
         if self.hints.is_none() {
             return;
         }
-        let start = self.moves.len();
-        self.moves.resize(start + moves.len(), [0.0; tactics::OF_MOVE]);
-        self.gains.resize(moves.len(), 0);
-        self.positions.push(tactics::look(board, moves, &mut self.gains, &mut self.moves[start..]));
-        self.starts.push(self.moves.len());
+        if self.len == self.looks.len() {
+            self.looks.push(Mutex::default());
+        }
+        self.looks[self.len].get_mut().unwrap_or_else(PoisonError::into_inner).set(board, moves);
+        self.len += 1;
     }
 
-    /// Corrects the evaluation of the position that was looked at as the `at`-th, counted from 0.
-    pub fn correct(&self, at: usize, value: &mut Value, logits: &mut [f32]) {
+    /// How many positions someone has to look at.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Looks at the position that was added as the `at`-th, counted from 0.
+    pub fn look(&self, at: usize) {
+        self.looks[at].lock().unwrap_or_else(PoisonError::into_inner).look();
+    }
+
+    /// Corrects the evaluation of the position that was added as the `at`-th.
+    ///
+    /// # Panics
+    /// If nobody has looked at it.
+    pub fn correct(&mut self, at: usize, value: &mut Value, logits: &mut [f32]) {
         let Some(hints) = &self.hints else { return };
+        let Look { of_position, of_moves, .. } = self.looks[at].get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut wdl = [(1.0 - value.d + value.wl) / 2.0, value.d, (1.0 - value.d - value.wl) / 2.0];
-        hints.correct(&self.positions[at], &self.moves[self.starts[at]..self.starts[at + 1]], logits, &mut wdl);
+        hints.correct(of_position, of_moves, logits, &mut wdl);
         (value.wl, value.d) = (wdl[0] - wdl[2], wdl[1]);
     }
 }

@@ -1,9 +1,10 @@
 //! Threads that share the work of one thread, a few microseconds of it at a time.
 //!
-//! A position of a small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and
-//! wake it costs as much as several steps, so helpers watch for the next step as long as a position is under way, and
-//! for a while after it before they sleep. A helper that has not come is not waited for: the thread that gives out the
-//! work does what is left of it.
+//! The work is the layers of a position, the positions of a batch, or chores of the batch's owner. A position of a
+//! small network is a tenth of a millisecond of work in dozens of steps. To put a thread to sleep and wake it costs as
+//! much as several steps, so helpers watch for the next step as long as a position is under way, and for a while after
+//! it before they sleep. A helper that has not come is not waited for: the thread that gives out the work does what is
+//! left of it.
 
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 
-/// How often a helper looks for work before it sleeps: about 50 µs, which is more than the time between two steps or
-/// two batches.
+/// How often a helper looks for work before it sleeps: about 50 µs, which is more than the time between two steps.
+/// Between two batches a search gathers for longer than that. Then a helper sleeps, and leaves its core to others.
 const LOOKS: u32 = 2000;
 
 /// How often a thread looks for what another one is about to do, before it yields the processor to other threads.

@@ -4,6 +4,7 @@ use super::kernel::Isa;
 use super::*;
 use crate::graph::{Activation, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use quickcheck::{Arbitrary, Gen, QuickCheck, TestResult};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A random graph and a batch for it.
 #[derive(Clone, Debug)]
@@ -769,6 +770,41 @@ fn layers_of_a_transformer_that_do_not_fit_are_refused() {
     let pooled = graph.push(Layer::Pool { input: INPUT }).expect("it fits");
     let error = graph.push(Layer::Multiply { left: INPUT, right: pooled }).expect_err("another shape");
     assert!(error.what.starts_with("product: left Shape { channels: 4, squares: 4 }, right Shape"), "{error}");
+}
+
+#[test]
+fn each_chore_is_done_once_and_every_thread_may_do_some() {
+    let mut graph = Graph::new(Shape { channels: 1, squares: 1 });
+    let affine =
+        Layer::Dense { input: INPUT, channels: 1, weights: vec![2.0], bias: vec![0.0], activation: Activation::None };
+    let value = graph.push(affine).expect("a layer");
+    graph.output(Role::Value, value).expect("an output");
+    for threads in 1..=4 {
+        let mut host = Host::new(graph.clone(), threads).expect("a graph for the host");
+        let mut run = |rows: usize, count: usize, chore: &(dyn Fn(usize) + Sync)| {
+            let input: Vec<f32> = (0..rows).map(|row| row as f32).collect();
+            let mut outputs = Outputs::default();
+            host.evaluate_beside(Chores { count, chore }, &input, &mut outputs, &|| false).expect("a batch");
+            assert!(outputs.value.iter().zip(&input).all(|(value, input)| *value == 2.0 * input));
+        };
+        // Long enough that a batch is run in either way (`Sharing`).
+        for round in 0..100 {
+            for (rows, count) in [(1, 0), (1, 1), (2, 7), (3, 3), (9, 100)] {
+                let done: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                run(rows, count, &|number| _ = done[number].fetch_add(1, Ordering::Relaxed));
+                let done = done.into_iter().map(AtomicUsize::into_inner);
+                assert!(done.eq((0..count).map(|_| 1)), "{rows} rows, {count} chores, {threads} threads, {round}");
+            }
+            // Nobody is through before all have come, so that each thread does one.
+            let come = AtomicUsize::new(0);
+            run(1 + round % 2, threads, &|_| {
+                come.fetch_add(1, Ordering::Relaxed);
+                while come.load(Ordering::Relaxed) < threads {
+                    std::thread::yield_now();
+                }
+            });
+        }
+    }
 }
 
 #[test]

@@ -1,11 +1,14 @@
 use super::*;
 use crate::engine::faulty::{Fault, on_failing_device, on_failing_host, on_watched_device, settings};
+use crate::engine::service::{Service, Unit};
 use crate::engine::{HintsFrom, Weights};
+use oncilla_chess::tactics;
 use oncilla_chess::{History, MoveList, pack, unpack};
 use oncilla_core::evaluate::{self, Answer, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
 use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
 use oncilla_core::tree::TreeMemory;
+use oncilla_opencl::host::Host;
 use oncilla_opencl::watched::Patience;
 use std::thread;
 use std::time::Duration;
@@ -69,6 +72,37 @@ fn answers_depend_on_the_position_and_not_on_the_batch_or_the_thread() {
             }
         });
     }
+}
+
+/// If a row were not looked at, or took what was seen of another one, its answer would be another.
+#[test]
+fn each_answer_is_corrected_by_what_is_seen_of_its_own_position() {
+    let positions = game(40);
+    let mut evaluator = evaluator(BackendKind::Host);
+    let hints = evaluator.hints.clone().unwrap();
+    let Source::Network(running) = &mut evaluator.source else { unreachable!("it has a network") };
+    // The threads of one search share the looks, whatever this machine has of cores.
+    let (graph, wide) = (&running.graph, Box::new(Host::new(Arc::clone(&running.graph), 3).unwrap()));
+    running.service = Service::new(graph, vec![Unit::host(wide, Vec::new())], Box::new(|| Err("no".to_string())));
+    let mut batch = evaluator.batch();
+    // Later batches use the room that larger ones have left.
+    let corrected = [40, 1, 7, 3, 13].map(|size| -> Answers {
+        positions.chunks(size).flat_map(|part| evaluate(&evaluator, &mut batch, part)).collect()
+    });
+    evaluator.hints = None;
+    let expected: Answers = evaluate(&evaluator, &mut evaluator.batch(), &positions)
+        .into_iter()
+        .zip(&positions)
+        .map(|((mut value, mut logits), (history, moves))| {
+            let (mut gains, mut seen) = (vec![0; moves.len()], vec![[0.0; tactics::OF_MOVE]; moves.len()]);
+            let position = tactics::look(history.board(), moves, &mut gains, &mut seen);
+            let mut wdl = [(1.0 - value.d + value.wl) / 2.0, value.d, (1.0 - value.d - value.wl) / 2.0];
+            hints.correct(&position, &seen, &mut logits, &mut wdl);
+            (value.wl, value.d) = (wdl[0] - wdl[2], wdl[1]);
+            (value, logits)
+        })
+        .collect();
+    corrected.iter().for_each(|corrected| assert_eq!(*corrected, expected));
 }
 
 #[test]

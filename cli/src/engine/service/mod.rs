@@ -14,6 +14,10 @@
 //! A row's answer does not depend on the batch that it is in, as far as the backends keep that promise; but it does
 //! depend on which of several devices evaluates it.
 //!
+//! The owner of rows may have chores for them that need no network. On the host they are part of the work: the cores
+//! that evaluate the batch do them. For a device their owner does them before the rows go into
+//! the queue: meanwhile the device evaluates what others have put there, and no place on it is held.
+//!
 //! If a device fails to answer, the host does, unless a move is due: then the rows are not evaluated. After three
 //! failures in a row the device is no longer used. The host's results are used as they are. In chess, numbers that are
 //! not finite count as unknown (`odd`) and the search goes on; in Go it ends.
@@ -28,10 +32,11 @@ pub use request::{IsLate, Request};
 pub use unit::Unit;
 
 use super::fault::guarded;
-use oncilla_opencl::backend::Outputs;
+use oncilla_opencl::backend::{Chores, Outputs};
 use oncilla_opencl::graph::Graph;
 use request::Sizes;
 use std::collections::VecDeque;
+use std::mem::take;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -151,7 +156,7 @@ impl Service {
             preferred_batch: there().map(|unit| unit.preferred_batch).sum(),
             threads: there().map(Unit::threads).sum::<usize>().max(1),
             searches: there().map(Unit::searches).sum(),
-            is_host: !there().any(Unit::is_device),
+            is_host: state.is_host(),
         }
     }
 
@@ -169,11 +174,30 @@ impl Service {
     /// # Panics
     /// If a backend panics.
     pub fn run(&self, request: &Arc<Request>, rows: usize) -> Result<Option<String>, String> {
+        self.run_with(request, rows, Chores::default())
+    }
+
+    /// Like [`Service::run`]; also has `chores` done, by whichever threads have time for them.
+    ///
+    /// # Errors
+    /// Like [`Service::run`].
+    ///
+    /// # Panics
+    /// If a backend or a chore panics.
+    pub fn run_with(
+        &self,
+        request: &Arc<Request>,
+        rows: usize,
+        mut chores: Chores<'_>,
+    ) -> Result<Option<String>, String> {
         if rows == 0 {
             return Ok(None);
         }
-        request.begin(rows);
         let shared = &*self.shared;
+        if chores.count > 0 && !shared.lock().is_host() {
+            take(&mut chores).do_here();
+        }
+        request.begin(rows);
         // If a backend panics, this takes the thread's rows out of the queue.
         let _gone = Gone { shared, request };
         let mut state = shared.lock();
@@ -182,7 +206,7 @@ impl Service {
             if let Some(load) = state.load(Some(request)) {
                 self.call_another(&mut state);
                 drop(state);
-                if let Err(panic) = shared.carry(load, Some(request)) {
+                if let Err(panic) = shared.carry(load, Some(request), take(&mut chores)) {
                     resume_unwind(panic);
                 }
                 state = shared.lock();
@@ -196,6 +220,8 @@ impl Service {
         }
         self.call_another(&mut state);
         drop(state);
+        // They are left if another thread has carried the rows.
+        chores.do_here();
         let mut content = request.content();
         let (note, fault) = (content.note.take(), content.fault.take());
         fault.map_or(Ok(note), Err)
@@ -236,7 +262,7 @@ impl Drop for Service {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.closed = true;
-        let helpers = std::mem::take(&mut state.helpers);
+        let helpers = take(&mut state.helpers);
         drop(state);
         self.shared.work.notify_all();
         // A helper that panicked has said so.
@@ -285,6 +311,11 @@ impl State {
 
     fn waiting(&self) -> QueueLength {
         QueueLength { rows: self.queue.iter().map(|entry| entry.rows.len()).sum(), requests: self.queue.len() }
+    }
+
+    /// Whether there is no device.
+    fn is_host(&self) -> bool {
+        !self.units.iter().any(|unit| unit.is_there() && unit.is_device())
     }
 
     /// Whether the request has rows that have not been taken.
@@ -418,21 +449,21 @@ impl Shared {
             drop(state);
             let parts = load.parts.clone();
             // Nothing waits for this thread, so the threads that wait for the rows must be told.
-            if self.carry(load, None).is_err() {
+            if self.carry(load, None, Chores::default()).is_err() {
                 self.fail(&parts, "internal error: a backend panicked");
             }
             state = self.lock();
         }
     }
 
-    /// Evaluates a batch and gives the answers to their owners.
+    /// Does `owner`'s chores, evaluates a batch and gives the answers to their owners.
     ///
     /// # Errors
-    /// The panic of the backend. The rows of all requests but `owner`'s are then in the queue again; without an owner,
-    /// no rows are.
-    fn carry(&self, mut load: Load, owner: Option<&Arc<Request>>) -> Result<(), Panic> {
+    /// The panic of the backend or of a chore. The rows of all requests but `owner`'s are then in the queue again;
+    /// without an owner, no rows are.
+    fn carry(&self, mut load: Load, owner: Option<&Arc<Request>>, chores: Chores<'_>) -> Result<(), Panic> {
         let begun = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.evaluate(&mut load.lane, &load.parts)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.evaluate(&mut load.lane, &load.parts, chores)));
         let Load { unit, number, lane, parts, rows } = load;
         let mut state = self.lock();
         let answered = matches!(outcome, Ok(Ok(()))).then_some(begun);
@@ -471,7 +502,7 @@ impl Shared {
         }
     }
 
-    fn evaluate(&self, lane: &mut Lane, parts: &[Part]) -> Result<(), String> {
+    fn evaluate(&self, lane: &mut Lane, parts: &[Part], chores: Chores<'_>) -> Result<(), String> {
         let each = self.sizes.input;
         // The requests of a search that plays are late together; the other requests wait.
         let is_late = || parts.iter().all(|part| part.request.is_late());
@@ -483,7 +514,7 @@ impl Shared {
             let content = &mut *content;
             let rows = part.rows.len();
             lane.backend
-                .evaluate_unless(&content.input[..rows * each], &mut lane.outputs, &is_late)
+                .evaluate_beside(chores, &content.input[..rows * each], &mut lane.outputs, &is_late)
                 .map_err(|error| error.to_string())?;
             self.check(lane, rows)?;
             std::mem::swap(&mut lane.outputs, &mut content.outputs);
@@ -495,7 +526,9 @@ impl Shared {
             lane.input.extend_from_slice(&content.input[part.rows.start * each..part.rows.end * each]);
         }
         let rows = lane.input.len() / each;
-        lane.backend.evaluate_unless(&lane.input, &mut lane.outputs, &is_late).map_err(|error| error.to_string())?;
+        lane.backend
+            .evaluate_beside(chores, &lane.input, &mut lane.outputs, &is_late)
+            .map_err(|error| error.to_string())?;
         self.check(lane, rows)?;
         let mut at = 0;
         for part in parts {
@@ -506,7 +539,7 @@ impl Shared {
     }
 
     fn check(&self, lane: &mut Lane, rows: usize) -> Result<(), String> {
-        let mut outputs = std::mem::take(&mut lane.outputs);
+        let mut outputs = take(&mut lane.outputs);
         let checked = self.sizes.check(&mut outputs, rows, |role| lane.must_be_numbers(role));
         lane.outputs = outputs;
         checked
@@ -619,7 +652,7 @@ impl Shared {
                     return Err("no time left for the host's answer".to_string());
                 }
                 let rows = start..part.rows.end.min(start + most);
-                self.evaluate(lane, &[Part { request: Arc::clone(&part.request), rows }])
+                self.evaluate(lane, &[Part { request: Arc::clone(&part.request), rows }], Chores::default())
             })
         });
         evaluated.unwrap_or_else(|panic| {

@@ -187,6 +187,55 @@ fn who_is_alone_is_answered_in_one_batch() {
     assert_eq!(service.run(&Arc::default(), 0), Ok(None), "nothing needs no device");
 }
 
+/// Asks for `rows` rows and counts how often each chore is done.
+fn do_chores(service: &Service, request: &Arc<Request>, rows: usize) -> Vec<usize> {
+    request.content().input = vec![1.0; rows];
+    let done: Vec<AtomicUsize> = (0..rows).map(|_| AtomicUsize::new(0)).collect();
+    let chore = |row: usize| _ = done[row].fetch_add(1, Ordering::SeqCst);
+    service.run_with(request, rows, Chores { count: rows, chore: &chore }).unwrap();
+    done.into_iter().map(AtomicUsize::into_inner).collect()
+}
+
+#[test]
+fn each_chore_is_done_once_on_devices_and_on_the_host() {
+    let seen = Arc::default();
+    let lane = |most| Box::new(device(&seen, most, [0.0, 0.1])) as Box<dyn Backend>;
+    let host = |narrow: usize| Unit::host(lane(8), (0..narrow).map(|_| lane(8)).collect());
+    let failing = || unit(vec![Device { fault: |_| Some("out of order"), ..device(&seen, 8, [0.0; 2]) }]);
+    let all: [(Vec<Unit>, MakeHost); 5] = [
+        (vec![host(0)], no_host()),
+        (vec![host(2)], no_host()),
+        (vec![unit(vec![device(&seen, 8, [0.0; 2]), device(&seen, 8, [0.0; 2])])], no_host()),
+        (vec![host(2), unit(vec![device(&seen, 8, [0.0; 2])])], no_host()),
+        (vec![failing()], self::host(&seen)),
+    ];
+    for (units, make_host) in all {
+        let service = service(units, make_host);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let request = Arc::default();
+                    // More rows than a batch takes are evaluated in several, partly by other threads.
+                    (1..30).for_each(|rows| assert_eq!(do_chores(&service, &request, rows), vec![1; rows]));
+                });
+            }
+        });
+    }
+}
+
+/// The host's lane comes back, so that the next search has one.
+#[test]
+fn a_chore_that_panics_costs_the_host_nothing() {
+    let seen = Arc::default();
+    let service = service(vec![Unit::host(Box::new(device(&seen, 8, [0.0; 2])), vec![])], no_host());
+    let request: Arc<Request> = Arc::default();
+    request.content().input = vec![1.0; 2];
+    let chores = Chores { count: 2, chore: &|row| assert!(row == 0, "as a test") };
+    let run = AssertUnwindSafe(|| service.run_with(&request, 2, chores));
+    assert!(catch_unwind(run).is_err());
+    assert_eq!(do_chores(&service, &Arc::default(), 2), [1; 2]);
+}
+
 #[test]
 fn what_came_while_a_batch_was_on_its_way_is_the_next_one() {
     let seen: Arc<Seen> = Arc::default();
