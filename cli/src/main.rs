@@ -63,7 +63,7 @@ struct Analysis {
 }
 
 /// Play and analyse Go by the Go Text Protocol, with --weights a network of KataGo's (docs/gtp.md). KataGo's
-/// -config, -model, -human-model and -override-config are understood.
+/// -config, -model, -human-model, -override-config and -override-version are understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
     subcommand,
@@ -74,10 +74,12 @@ struct Gtp {
     /// options that count for more than all others: NAME=VALUE,…; may be given again
     #[argh(option)]
     override_config: Vec<String>,
-    /// the answer to the command "name", and to "version" what follows a slash, for programs that only know some
-    /// engines: KataGo, or KataGo/1.16.3
-    #[argh(option, default = "gtp::Identity::default()")]
-    name: gtp::Identity,
+    /// the answer to the command "name", for interfaces that know certain engines only, such as KataGo
+    #[argh(option)]
+    name: Option<String>,
+    /// the answer to the command "version", for the same
+    #[argh(option)]
+    override_version: Option<String>,
 }
 
 /// Analyse every position of the games in a PGN file: annotated PGN, JSON lines and one HTML page. --max-visits and
@@ -374,7 +376,10 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
         Command::Analysis(Analysis { quit_without_waiting, override_config: overrides }) => {
             analysis::run(stdin(), console, typed, &analysis::Switches { quit_without_waiting, overrides })?;
         }
-        Command::Gtp(Gtp { override_config, name }) => gtp::run(stdin(), console, typed, &override_config, name)?,
+        Command::Gtp(Gtp { override_config, name, override_version }) => {
+            let identity = gtp::Identity::new(name, override_version)?;
+            gtp::run(stdin(), console, typed, &override_config, identity)?;
+        }
         Command::Report(Report { file, out }) => report::run(&report::Arguments { file, out }, typed, &console)?,
         Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
         Command::Bench(bench) => {

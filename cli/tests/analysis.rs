@@ -316,6 +316,21 @@ fn actions_answer_with_themselves() {
     assert_eq!((&all[9]["field"], &all[9]["id"]), (&json!("moves"), &json!("n")), "no action: a query");
 }
 
+/// The error about an unknown action names all that there are.
+#[test]
+fn every_action_that_an_error_names_is_known() {
+    let unknown = answers(&[], "{\"id\":\"u\",\"action\":\"unknown\"}\n");
+    let error = unknown[0]["error"].as_str().unwrap();
+    let expected = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or \
+                    'terminate_all' or 'session' or 'stats'";
+    assert_eq!(error, expected);
+    let names: Vec<&str> = error.split('\'').skip(3).step_by(2).collect();
+    let asked = names.iter().map(|name| format!("{{\"id\":\"a\",\"action\":\"{name}\",\"terminateId\":\"x\"}}\n"));
+    let known = answers(&[], &asked.collect::<String>());
+    assert_eq!(known.iter().map(|answer| answer["action"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    assert!(known.iter().all(|answer| answer.get("error").is_none()), "{known:?}");
+}
+
 fn start(args: &[&str]) -> Analysis {
     Analysis::with(&[&["analysis", "--backend=random"], args].concat())
 }

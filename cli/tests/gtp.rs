@@ -756,12 +756,13 @@ fn no_score_is_more_than_a_board_has() {
 
 #[test]
 fn the_program_has_the_name_that_it_is_given() {
-    let names = |flag: &str| heard(&[flag, "--max-visits=2"], "name\nversion\n").into_iter().map(|(_, _, text)| text);
-    assert_eq!(names("--name=KataGo/1.16.3").collect::<Vec<_>>(), ["KataGo", "1.16.3"]);
-    assert_eq!(names("--name=KataGo").collect::<Vec<_>>(), ["KataGo", env!("CARGO_PKG_VERSION")]);
+    let names = |flags: &[&str]| heard(flags, "name\nversion\n").into_iter().map(|(_, _, text)| text);
+    let (name, version) = ("--name=KataGo", ["-override-version", "1.16.3"]);
+    assert_eq!(names(&[&[name][..], &version].concat()).collect::<Vec<_>>(), ["KataGo", "1.16.3"]);
+    assert_eq!(names(&[name]).collect::<Vec<_>>(), ["KataGo", env!("CARGO_PKG_VERSION")]);
 }
 
-/// As KataGo does, also in the style of Leela Zero, if they are asked for.
+/// In the style of Leela Zero, too, if they are asked for (KataGo refuses the keys there).
 #[test]
 fn visits_of_a_line_are_in_both_styles() {
     for command in ["lz-genmove_analyze", "kata-genmove_analyze"] {

@@ -7,6 +7,7 @@ use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::kernels::{Tuning, Variant};
 use same_file::Handle;
 use serde_json::Value;
+use std::hash::Hasher;
 
 /// Whether there is a device. If not, prints a line.
 fn device_is_there() -> bool {
@@ -239,8 +240,9 @@ fn compiled_programs_are_kept_and_a_bad_file_is_compiled_again() {
     let head = whole.windows(7).position(|window| window == b"\nbytes:").expect("a head") + 1;
     let nonsense = [7; 100];
     let mut file = whole[..head].to_vec();
-    let fnv_1a = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-    let sum = nonsense.iter().fold(0xcbf2_9ce4_8422_2325, fnv_1a);
+    let mut hash = fnv::FnvHasher::default();
+    hash.write(&nonsense);
+    let sum = hash.finish();
     file.extend(format!("bytes: 100 sum: {sum:016x}\n").bytes().chain(nonsense));
     std::fs::write(&files[0], file).expect("a file");
     assert!(start(&[&cache]).contains("the driver refuses it; compiled again"));

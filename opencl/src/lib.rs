@@ -10,7 +10,6 @@ pub mod backend;
 mod cached;
 #[cfg(feature = "opencl")]
 pub mod device;
-mod fnv;
 pub mod graph;
 pub mod host;
 pub mod int8;

@@ -2,7 +2,7 @@
 
 use oncilla_chess::{History, MoveList, Piece, Square};
 
-use crate::fnv::digits;
+use crate::digest::digits;
 
 /// `thisHash` and `symHash`, 32 hexadecimal digits each. The first is a hash of pieces, side to move, castling rights
 /// and of an en-passant square on which a pawn can capture, and does not depend on the moves played before. The second

@@ -12,7 +12,8 @@ pub const OVERRIDES: &str = "overrideSettings";
 pub const UNKNOWN: &str = "Unknown config params";
 
 /// The warning about an unknown field.
-pub const UNUSED: &str = "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)";
+pub const UNUSED: &str = "Unexpected or unused field, do you have a typo? \
+                          (set warnUnusedFields=false in the config to disable this warning)";
 
 /// The query's own parameters, if it has the field.
 ///

@@ -5,17 +5,18 @@ mod positions;
 pub mod profile;
 
 use std::fmt;
+use std::hash::Hasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use fnv::FnvHasher;
 use oncilla_chess::{History, notation, pack};
 use serde::Serialize;
 
 use crate::console::{Console, aside};
 use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers, peak_resident_bytes};
-use crate::fnv::Fnv;
 use crate::position::PositionText;
 use crate::progress::Progress;
 use crate::statistics;
@@ -244,7 +245,7 @@ impl Observer for Collector {
 struct Totals {
     nodes: u64,
     seconds: f64,
-    searched: Fnv,
+    searched: FnvHasher,
     tree_nodes: u64,
     tree_bytes: u64,
 }
@@ -258,9 +259,9 @@ impl Totals {
         // The order of the statistics is not used, because Q decides it among moves with equal visits.
         let mut visits: Vec<(u16, u32)> = done.stats.iter().filter_map(|s| Some((pack(s.mv?), s.n))).collect();
         visits.sort_unstable();
-        self.searched.add(&info.nodes.to_le_bytes());
+        self.searched.write(&info.nodes.to_le_bytes());
         for (mv, n) in visits {
-            self.searched.add(&(u64::from(mv) << 32 | u64::from(n)).to_le_bytes());
+            self.searched.write(&(u64::from(mv) << 32 | u64::from(n)).to_le_bytes());
         }
     }
 

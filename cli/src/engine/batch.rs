@@ -276,8 +276,8 @@ impl Batch {
         }
     }
 
-    /// Lends the rows to the service by calling `run`, and reads the answers. `run` also gets chores to be done: without
-    /// hints there are none.
+    /// Lends the rows to the service by calling `run`, and reads the answers. `run` also gets chores to be done; there
+    /// are none without hints.
     pub(super) fn run_on(
         &mut self,
         run: impl FnOnce(&Arc<Request>, usize, Chores<'_>) -> Result<Option<String>, String>,

@@ -153,12 +153,10 @@ impl<'s, 'm> Shared<'s, 'm> {
         got
     }
 
-    /// Gives back claimed playouts that came to nothing, to whoever waits for some.
+    /// Gives back claimed playouts that came to nothing. That is no news: workers that find nothing to do would wake each
+    /// other without end.
     pub fn unclaim(&self, playouts: u64) {
-        if playouts > 0 {
-            self.claimed.fetch_sub(playouts, Ordering::Relaxed);
-            self.news.notify_all();
-        }
+        self.claimed.fetch_sub(playouts, Ordering::Relaxed);
     }
 
     /// Adds what a thread did to the counts.

@@ -1,9 +1,10 @@
-//! What tablebases say of a root's moves. The search itself is only limited to the moves that keep the result; the values
-//! that it finds stay its own. The results are for its observer.
+//! What tablebases say of a root's moves. The search itself is only limited to the moves that keep the result; the
+//! values that it finds stay its own. The results are for its observer.
 //!
 //! The built-in endings of three men are probed before a user's files. They have the distance to mate, so a leaf that
 //! they win is a proven mate.
 
+use hashbrown::HashMap;
 use oncilla_chess::{Board, History, Move, Position};
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_syzygy::{Metric, RankedMove, RootRanks, Tablebases, Wdl, three_men};
@@ -55,14 +56,6 @@ impl Tables {
         self.builtin.then(builtin).flatten().or_else(by_file)
     }
 
-    /// The result of a position in a line, as far as the board tells it. Tables in files don't know how much of the
-    /// rule-50 counter a win needs: to them, it has just begun.
-    fn result_in_line(&self, board: &Board) -> Option<i8> {
-        let by_file = || self.syzygy.as_ref()?.wdl(board).ok();
-        let builtin = || Some(three_men::probe(board)?.with_rule50(board.halfmove_clock().into()));
-        self.builtin.then(builtin).flatten().or_else(by_file).map(Wdl::points)
-    }
-
     /// The result of a position below the root. For most positions it is seen at once that no table knows them.
     #[inline]
     pub fn result(&self, position: &Position) -> Option<TableResult> {
@@ -92,6 +85,9 @@ fn value_of(wdl: Wdl) -> Value {
     }
 }
 
+/// The most positions of lines whose results are remembered.
+const MOST_READ: usize = 10_000;
+
 /// Results of a root and its moves, as far as they are certain.
 #[derive(Clone, Default)]
 pub struct RootResults {
@@ -100,6 +96,9 @@ pub struct RootResults {
     root: Option<MoveResult>,
     /// The tables that know the endings that lines lead to.
     tables: Tables,
+    /// What tables in files have said of positions in lines. The lines of a search change little from report to report,
+    /// and a search can't wait for a slow disk each time.
+    read: Arc<Mutex<HashMap<u64, Option<Wdl>>>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +130,7 @@ impl RootResults {
         // One certain win is enough for the root. That no move is better is certain only if all results are.
         let a_win = ranks.best().find(|ranked| is_certain(ranked) && ranked.wdl == Wdl::Win);
         let any = || ranks.best().next().filter(|_| ranks.best().all(|ranked| is_certain(&ranked)));
-        Self { moves: moves.collect(), root: a_win.or_else(any).map(result), tables: Tables::default() }
+        Self { moves: moves.collect(), root: a_win.or_else(any).map(result), ..Self::default() }
     }
 
     /// Says which tables know the endings that lines lead to. If those of three men are among them (`BuiltinEndgames`),
@@ -179,12 +178,27 @@ impl RootResults {
         for (ply, &mv) in line.iter().enumerate() {
             board.play_unchecked(mv);
             let sign = if ply.is_multiple_of(2) { 1 } else { -1 };
-            let Some(result) = self.tables.result_in_line(&board).map(|points| sign * points) else { continue };
+            let Some(result) = self.result_in_line(&board).map(|points| sign * points) else { continue };
             if *known.get_or_insert(result) != result {
                 return &line[..ply];
             }
         }
         line
+    }
+
+    /// The result of a position in a line, as far as the board tells it. Tables in files don't know how much of the
+    /// rule-50 counter a win needs: to them, it has just begun.
+    fn result_in_line(&self, board: &Board) -> Option<i8> {
+        let builtin = || Some(three_men::probe(board)?.with_rule50(board.halfmove_clock().into()));
+        let by_file = || {
+            let tables = self.tables.syzygy.as_ref()?;
+            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            if read.len() >= MOST_READ {
+                read.clear();
+            }
+            *read.entry(board.hash()).or_insert_with(|| tables.wdl(board).ok())
+        };
+        self.tables.builtin.then(builtin).flatten().or_else(by_file).map(Wdl::points)
     }
 
     /// Continues a line from the root's board to mate, if the way is known from its first move on, or from its end on.

@@ -3,8 +3,8 @@
 //! The core gives each visit of a node the same weight, at that node and at its parents. KataGo does not: a visit that
 //! counts less at one node counts less at all nodes above, and the network's value of a position is corrected by what
 //! was found below similar ones (`bias.rs`). (The node keeps the uncorrected value: first-play urgency uses it.) So the
-//! values of edges are computed here, from notes. They go to the core's edges (`Search::revalue_edge`) together with the weight of their visits, stored in
-//! place of moves left, which exploration uses (`Explored::Weights`).
+//! values of edges are computed here, from notes. They go to the core's edges (`Search::revalue_edge`) together with the
+//! weight of their visits, stored in place of moves left, which exploration uses (`Explored::Weights`).
 
 use super::notes::{At, Passed};
 use super::search::Search;

@@ -4,9 +4,9 @@
 //!
 //! Such a playout chooses its move at the root by the policy of the network for human play, with an exploration of its
 //! own; below the root it goes on like any other. Either the root counts its visit like all others, or not at all: then
-//! the visit counts for the position after the move only, so that the search knows what the move is worth, but looks at
-//! other moves, and values the root, as if nobody had looked at this one. Among the latter playouts a move counts as
-//! often as the position after it was visited.
+//! the visit counts for the position after the move only. So the search knows what the move is worth, but neither its
+//! choice among root moves nor the root's mean counts these visits. Among the latter playouts a move counts as often as
+//! the position after it was visited.
 //!
 //! For such a playout the core is restricted to a single root move.
 

@@ -521,11 +521,15 @@ fn kata_time_settings(session: &mut Session, args: Args<'_>) -> Reply {
 fn final_score(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
     session.ponders = false;
-    let lead = match scoring::by_the_rules(&session.record) {
-        Some(lead) => lead,
-        None => session.player.judge(&session.record, None)?.final_lead(&session.record),
-    };
-    Ok(scoring::text(lead))
+    final_lead(session).map(scoring::text)
+}
+
+/// White's lead in a game, which need not be over.
+fn final_lead(session: &Session) -> Result<f64, String> {
+    match scoring::by_the_rules(&session.record) {
+        Some(lead) => Ok(lead),
+        None => Ok(session.player.judge(&session.record, None)?.final_lead(&session.record)),
+    }
 }
 
 fn final_status_list(session: &mut Session, args: Args<'_>) -> Reply {
@@ -593,15 +597,13 @@ fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Result<Rules, String> {
 
 /// The result of a game that is over, as a file has it; `None` if the game goes on, or if it can't be judged.
 fn result(session: &Session) -> Option<String> {
-    let record = &session.record;
-    let lead = match record.game().outcome()? {
-        Outcome::NoResult => return Some("Void".to_string()),
-        Outcome::WhiteLead(_) | Outcome::ToBeAgreed => match scoring::by_the_rules(record) {
-            Some(lead) => lead,
-            None => session.player.judge(record, None).ok()?.final_lead(record),
-        },
-    };
-    Some(scoring::text(lead))
+    match session.record.game().outcome()? {
+        Outcome::NoResult => Some("Void".to_string()),
+        Outcome::WhiteLead(_) | Outcome::ToBeAgreed => {
+            let lead = final_lead(session).inspect_err(|error| aside(&format!("oncilla: no result: {error}")));
+            lead.ok().map(scoring::text)
+        }
+    }
 }
 
 fn printsgf(session: &mut Session, args: Args<'_>) -> Reply {

@@ -1,6 +1,6 @@
 //! What the program calls itself. Some user interfaces send KataGo's commands only to a program of that name.
 
-use std::str::FromStr;
+use crate::text::quoted;
 
 /// The answers to `name` and `version`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,25 +11,25 @@ pub struct Identity {
     pub version: String,
 }
 
-impl Default for Identity {
-    fn default() -> Self {
-        Self { name: "Oncilla".to_string(), version: env!("CARGO_PKG_VERSION").to_string() }
+impl Identity {
+    /// The given answers; the program's own where there is none.
+    ///
+    /// # Errors
+    /// One line: an answer that is empty or has more than a line.
+    pub fn new(name: Option<String>, version: Option<String>) -> Result<Self, String> {
+        Ok(Self {
+            name: answer("--name", name, "Oncilla")?,
+            version: answer("--override-version", version, env!("CARGO_PKG_VERSION"))?,
+        })
     }
 }
 
-impl FromStr for Identity {
-    type Err = String;
-
-    /// Reads a name, which a slash and a version may follow.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, version) = text.split_once('/').map_or((text, None), |(name, version)| (name, Some(version)));
-        let is_word = |text: &str| !text.trim().is_empty() && !text.contains(char::is_control);
-        if !is_word(name) || !version.is_none_or(is_word) {
-            return Err(format!("expected NAME or NAME/VERSION, got {}", crate::text::quoted(text)));
-        }
-        let own = Self::default();
-        Ok(Self { name: name.to_string(), version: version.map_or(own.version, str::to_string) })
+fn answer(flag: &str, given: Option<String>, own: &str) -> Result<String, String> {
+    let answer = given.unwrap_or_else(|| own.to_string());
+    if answer.trim().is_empty() || answer.contains(char::is_control) {
+        return Err(format!("{flag}: expected the text of an answer, got {}", quoted(&answer)));
     }
+    Ok(answer)
 }
 
 #[cfg(test)]
@@ -37,13 +37,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_perhaps_a_version() {
-        let read = |text: &str| text.parse::<Identity>().map(|read| (read.name, read.version));
-        let own = env!("CARGO_PKG_VERSION").to_string();
-        assert_eq!(read("KataGo"), Ok(("KataGo".to_string(), own)));
-        assert_eq!(read("KataGo/1.16.3"), Ok(("KataGo".to_string(), "1.16.3".to_string())));
-        for text in ["", " ", "/1", "KataGo/", "two\nlines", "KataGo/1\n\n= 2"] {
-            assert!(read(text).is_err(), "{text:?}");
+    fn each_answer_may_be_given() {
+        let given = |name: &str, version: &str| {
+            let given = |text: &str| Some(text.to_string()).filter(|text| text != "-");
+            Identity::new(given(name), given(version)).map(|identity| (identity.name, identity.version))
+        };
+        let own = env!("CARGO_PKG_VERSION");
+        assert_eq!(given("-", "-"), Ok(("Oncilla".to_string(), own.to_string())));
+        assert_eq!(given("KataGo", "-"), Ok(("KataGo".to_string(), own.to_string())));
+        assert_eq!(given("KataGo", "1.16.3"), Ok(("KataGo".to_string(), "1.16.3".to_string())));
+        for text in ["", " ", "two\nlines"] {
+            assert!(given(text, "-").is_err_and(|error| error.starts_with("--name: ")), "{text:?}");
+            assert!(given("-", text).is_err_and(|error| error.starts_with("--override-version: ")), "{text:?}");
         }
     }
 }

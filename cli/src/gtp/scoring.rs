@@ -100,8 +100,8 @@ impl Judged {
     }
 
     /// The result of a game, which need not be over (KataGo's `final_score`). If both players have passed, or nothing
-    /// is open any more, this is the count; otherwise the expected lead, rounded to a score that the board, the komi and
-    /// the button permit (whole or half points).
+    /// is open any more, this is the count; otherwise the expected lead, rounded to a score that is possible with the
+    /// board, the komi and the button (whole or half points).
     pub fn final_lead(&self, record: &Record) -> f64 {
         if record.passes() > 1 || self.is_settled {
             return self.white_lead(record);

@@ -46,6 +46,7 @@ pub fn read(text: &str) -> Result<Sgf, String> {
     }
     let size = value("SZ").map_or(Ok(Size::STANDARD), size)?;
     let (from_fox, rules) = (value("AP").is_some_and(|program| program.contains("foxwq")), value("RU"));
+    let rules = rules.filter(|rules| !rules.is_empty());
     let komi = value("KM").map(|text| komi(text, rules, from_fox));
     let rules = rules.map(str::to_string);
     let mut sgf = Sgf { size, komi, rules, stones: vec![], first: None, moves: vec![] };
@@ -85,16 +86,17 @@ pub fn read(text: &str) -> Result<Sgf, String> {
 const MOST_STONES: f32 = 5.0;
 
 /// Reads a komi in points, or in hundredths of a point. There are no quarters of a point: a komi that ends in one
-/// counts stones on the board, as in China. The server Fox writes all its Chinese komi so, those of whole and half
-/// stones too: 350 there is 7 points, as in KataGo.
+/// counts stones on the board, as in China. The server Fox counts all hundredths up to 500 so, whatever the rules: 350
+/// there is 7 points, as in KataGo.
 fn komi(text: &str, rules: Option<&str>, from_fox: bool) -> Result<Komi, String> {
     let expected = || format!("expected whole or half points, got {}", quoted(text));
     let written: f32 = text.parse().map_err(|_| expected())?;
     let is_hundredths = written.abs() > MOST_KOMI;
     let number = if is_hundredths { written / 100.0 } else { written };
     let is_chinese = rules.is_none_or(|rules| rules.to_ascii_lowercase().contains("chinese"));
-    let may_be_stones = is_chinese && number.abs() <= MOST_STONES;
-    let as_points = Komi::from_points(number).filter(|_| !(may_be_stones && from_fox && is_hundredths));
+    let is_foxs = from_fox && is_hundredths;
+    let may_be_stones = (is_chinese || is_foxs) && number.abs() <= MOST_STONES;
+    let as_points = Komi::from_points(number).filter(|_| !(may_be_stones && is_foxs));
     let as_stones = || Komi::from_points(2.0 * number).filter(|_| may_be_stones);
     as_points.or_else(as_stones).ok_or_else(expected)
 }
@@ -317,10 +319,11 @@ mod tests {
     fn komi_of_a_server_and_of_rules() {
         let read = |text: &str| read(text).unwrap().komi.unwrap().map(|komi| komi.points()).ok();
         for (stones, points) in [(275, 5.5), (325, 6.5), (350, 7.0), (375, 7.5), (650, 6.5), (700, 7.0), (0, 0.0)] {
-            let fox = read(&format!("(;AP[foxwq]RU[Chinese]KM[{stones}])"));
-            assert_eq!(fox, Some(points), "{stones}");
+            for rules in ["RU[Chinese]", "RU[Japanese]", "RU[]", ""] {
+                let fox = read(&format!("(;AP[foxwq]{rules}KM[{stones}])"));
+                assert_eq!(fox, Some(points), "{rules}KM[{stones}]");
+            }
         }
-        assert_eq!(read("(;AP[foxwq]RU[Japanese]KM[350])"), Some(3.5));
         assert_eq!(read("(;RU[Chinese]KM[350])"), Some(3.5), "of another program");
         assert_eq!(read("(;RU[Chinese]KM[3.75])"), Some(7.5));
         assert_eq!(read("(;RU[Japanese]KM[3.75])"), None, "stones are counted in China");

@@ -110,6 +110,7 @@ pub fn with_two_dashes(args: Vec<String>) -> Result<Vec<String>, String> {
             "-model" | "--model" => "--weights",
             "-human-model" => "--human-model",
             "-override-config" => "--override-config",
+            "-override-version" => "--override-version",
             "-analysis-threads" => "--parallel",
             "-quit-without-waiting" | "--quit-without-waiting" => match value.as_str() {
                 "=false" => return Ok(None),

@@ -4,7 +4,7 @@
 //! position before it, and that of the position after it. A loss of 0.05 or more is an inaccuracy, of 0.10 or more a
 //! mistake, of 0.15 or more a blunder. (These are Lichess's bounds, on a scale from 0 to 1.)
 //!
-//! The search of a position takes it that the game goes on there. But a move that reaches a position where the game is
+//! The search of a position assumes that the game goes on there. But a move that reaches a position where the game is
 //! drawn, or where a player may claim that, has brought a draw, whatever the search finds beyond it: so such a position
 //! has two expected scores, one for the move before it and one for the move after it.
 

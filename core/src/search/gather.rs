@@ -306,8 +306,9 @@ impl<R: Repository> Search<R> {
             taken = Some(n);
             at_root = n;
             // A child that makes up for visits which its edge has counted does not change the edge's value yet.
-            let keeps = child.is_restoring && child.n < visit.completed() - n;
-            let value = if keeps { visit.value } else { child.value };
+            let left = visit.completed() - n;
+            let keeps = child.is_restoring && child.n < left;
+            let value = if keeps { visit.value } else { child.value.filter(|_| left > 0) };
             let after = Visit { n: visit.n - n, value, ..visit };
             parent.set_visit(at, after);
             if parent.ending().is_some() {

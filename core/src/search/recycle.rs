@@ -18,7 +18,7 @@
 //! Otherwise playouts would reach that leaf repeatedly and learn no more than its one evaluation.
 
 use super::Search;
-use crate::repository::{Key, MOST_IDLE, Node, Repository};
+use crate::repository::{Key, MOST_IDLE, Node, Repository, Visit};
 use crate::sync::{get, set};
 
 /// How many nodes are looked at in one go: so few that the search does not wait for long.
@@ -140,11 +140,12 @@ impl<R: Repository> Search<R> {
                     let idle = (child.idle() + 1).min(MOST_IDLE);
                     child.set_idle(idle);
                     let visit = node.visit(at);
+                    let n = self.visits_to_restore(key, &visit, &child);
                     // Nodes that are visited now can't be folded, nor those with a certain result at the root: if they
                     // were counted, they might be all that is small.
                     if visit.in_flight == 0
                         && (key != root || child.ending().is_none())
-                        && let Some(count) = by_rank.get_mut(rank(visit.completed(), idle))
+                        && let Some(count) = by_rank.get_mut(rank(n, idle))
                     {
                         *count += 1;
                     }
@@ -186,8 +187,15 @@ impl<R: Repository> Search<R> {
         let Some(child) = node.child(at).filter(|_| visit.in_flight == 0) else { return false };
         let child = self.repository.lock(child);
         !child.is_pinned()
-            && rank(visit.completed(), child.idle()) <= limit
+            && rank(self.visits_to_restore(parent, &visit, &child), child.idle()) <= limit
             && (certain_too || child.ending().is_none())
+    }
+
+    /// How many playouts it takes to restore a child that is folded. One of the root's may have visits that came
+    /// [aside](Search::bring_back_aside): its edge does not count them, and forgets them.
+    fn visits_to_restore(&self, parent: Key, visit: &Visit, child: &impl Node) -> u32 {
+        let counted = visit.completed();
+        if self.root == Some(parent) { counted.max(child.n()) } else { counted }
     }
 
     /// Pins (or, with `on` false, releases) the root and the nodes of the line that begins with the move to play and

@@ -101,7 +101,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// The part of the root's priors, whose sum may be more than 1, that belongs to visited moves. A move counts as
-    /// visited, too, if all its visits came [aside](Search::bring_back_aside): it has a name, and no value.
+    /// visited, too, if all its visits came [aside](Search::bring_back_aside): it has a name, and no value. (So has one
+    /// whose first visit another thread is about to bring back.)
     #[cold]
     #[inline(never)]
     fn visited_at_root(&self, root: &impl Node, seen: &BestSeen) -> f32 {
@@ -173,7 +174,8 @@ struct BestSeen {
     at: Option<usize>,
     /// Sum of their priors.
     visited_policy: f32,
-    /// True if there are records without a value: their first visit is in flight.
+    /// True if there are records without a value: their first visit is in flight, or, at the root, all their visits came
+    /// [aside](Search::bring_back_aside).
     waiting: bool,
 }
 

@@ -146,7 +146,7 @@ fn sound() -> Vec<Sound> {
         ("synthetic-f-bt4-pedense-multihead-mish-in5", false),
     ];
     let read = |(name, whole)| {
-        let compressed = std::fs::read(oncilla_testing::fixtures().join(format!("{name}.pb.gz"))).expect("a fixture");
+        let compressed = std::fs::read(common::fixtures().join(format!("{name}.pb.gz"))).expect("a fixture");
         let mut raw = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&compressed[..]), &mut raw).expect("gzip");
         Sound { name, compressed, raw, whole }

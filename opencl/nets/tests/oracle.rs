@@ -114,11 +114,11 @@ fn check(file: &Path, heads: &HeadChoice, rows: &[Value], planes: &Planes) {
 
 #[test]
 fn fixtures_match_lc0() {
-    let planes = Planes::read(&oncilla_testing::fixtures().join("encoder_planes.jsonl"));
-    let networks = by_network(&oncilla_testing::fixtures().join("nn_synthetic.jsonl"));
+    let planes = Planes::read(&common::fixtures().join("encoder_planes.jsonl"));
+    let networks = by_network(&common::fixtures().join("nn_synthetic.jsonl"));
     assert_eq!(networks.len(), FIXTURES);
     for ((name, heads), rows) in networks {
-        check(&oncilla_testing::fixtures().join(format!("{name}.pb.gz")), &heads, &rows, &planes);
+        check(&common::fixtures().join(format!("{name}.pb.gz")), &heads, &rows, &planes);
     }
 }
 
@@ -150,7 +150,7 @@ fn synthetic_networks_match_lc0() {
 fn heads_that_are_not_there_are_named() {
     let refused = |file: &str, policy: &str, value: &str| {
         let heads = HeadChoice { policy: policy.to_string(), value: value.to_string() };
-        let error = Network::read_heads(oncilla_testing::fixtures().join(format!("{file}.pb.gz")), &heads);
+        let error = Network::read_heads(common::fixtures().join(format!("{file}.pb.gz")), &heads);
         error.expect_err("no such head").to_string()
     };
     let single = "synthetic-h-enc-float16";

@@ -20,8 +20,9 @@
 
 use super::Device;
 use crate::cached;
-use crate::fnv::Fnv;
+use fnv::FnvHasher;
 use std::fs;
+use std::hash::Hasher;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -67,8 +68,8 @@ impl ProgramKey {
 }
 
 fn hash(bytes: &[u8]) -> u64 {
-    let mut hash = Fnv::default();
-    hash.add(bytes);
+    let mut hash = FnvHasher::default();
+    hash.write(bytes);
     hash.finish()
 }
 

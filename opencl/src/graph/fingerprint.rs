@@ -1,13 +1,14 @@
 //! What graphs that take the same time have in common: stored tunings are found by it.
 
 use super::{Graph, Layer, Output, Shape};
-use crate::fnv::Fnv;
+use fnv::FnvHasher;
+use std::hash::Hasher;
 
 impl Graph {
     /// A hash of everything but the weights: graphs with the same one take the same time.
     pub fn shape_hash(&self) -> u64 {
-        let mut hash = Fnv::default();
-        let mut add = |n: usize| hash.add(&(n as u64).to_le_bytes());
+        let mut hash = FnvHasher::default();
+        let mut add = |n: usize| hash.write(&(n as u64).to_le_bytes());
         for ((layer, shape), int8) in self.layers.iter().zip(&self.shapes).zip(&self.int8) {
             add((*int8).into());
             // The shape of each layer's value, before the layer's own numbers; those of the outputs follow at the end.

@@ -5,6 +5,7 @@ use super::*;
 use crate::graph::{Activation, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use quickcheck::{Arbitrary, Gen, QuickCheck, TestResult};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// A random graph and a batch for it.
 #[derive(Clone, Debug)]
@@ -796,10 +797,11 @@ fn each_chore_is_done_once_and_every_thread_may_do_some() {
                 assert!(done.eq((0..count).map(|_| 1)), "{rows} rows, {count} chores, {threads} threads, {round}");
             }
             // Nobody is through before all have come, so that each thread does one.
-            let come = AtomicUsize::new(0);
+            let (come, begun) = (AtomicUsize::new(0), Instant::now());
             run(1 + round % 2, threads, &|_| {
                 come.fetch_add(1, Ordering::Relaxed);
                 while come.load(Ordering::Relaxed) < threads {
+                    assert!(begun.elapsed() < Duration::from_secs(60), "a thread does not come");
                     std::thread::yield_now();
                 }
             });

@@ -26,11 +26,12 @@ pub mod tuning;
 pub(crate) mod winograd;
 
 use crate::device::{Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Program, Session};
-use crate::fnv::Fnv;
 use crate::graph::{Activation, Graph, Layer};
+use fnv::FnvHasher;
 use half::f16;
 use layout::Layout;
 use std::fmt;
+use std::hash::Hasher;
 use std::str::FromStr;
 pub use tuning::Tuning;
 
@@ -462,10 +463,10 @@ const FAMILIES: [Family; 15] = [
 
 /// A hash of the texts of all kernels: what was measured with other texts does not hold for these.
 pub fn version() -> u64 {
-    let mut hash = Fnv::default();
-    hash.add(COMMON.as_bytes());
-    FAMILIES.iter().for_each(|family| hash.add(family.source.as_bytes()));
-    hash.add(network::sample().as_bytes());
+    let mut hash = FnvHasher::default();
+    hash.write(COMMON.as_bytes());
+    FAMILIES.iter().for_each(|family| hash.write(family.source.as_bytes()));
+    hash.write(network::sample().as_bytes());
     hash.finish()
 }
 

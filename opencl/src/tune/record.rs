@@ -19,10 +19,11 @@
 use super::Trial;
 use crate::cached;
 use crate::device::Device;
-use crate::fnv::Fnv;
 use crate::graph::Graph;
 use crate::kernels::{self, Precision, Tuning};
+use fnv::FnvHasher;
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::Hasher;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -43,6 +44,8 @@ pub struct Record {
     key: Key,
     tried: Vec<(Tuning, Trial)>,
     best: Option<Tuning>,
+    /// How long to wait for the lock: no longer at all once that was in vain.
+    patience: Duration,
 }
 
 impl Key {
@@ -60,8 +63,8 @@ impl Key {
 
     /// The path of the record in a cache folder.
     pub fn path(&self, cache: &Path) -> PathBuf {
-        let mut hash = Fnv::default();
-        hash.add(self.head.as_bytes());
+        let mut hash = FnvHasher::default();
+        hash.write(self.head.as_bytes());
         cache.join("tuning").join(format!("{:016x}.txt", hash.finish()))
     }
 
@@ -88,7 +91,8 @@ impl Record {
     /// With the file's name. [`io::ErrorKind::InvalidData`]: the file's text makes no sense, and should be removed. Any
     /// other: it can't be read.
     pub fn open(cache: &Path, key: &Key) -> io::Result<Self> {
-        let mut record = Self { path: key.path(cache), key: key.clone(), tried: Vec::new(), best: None };
+        let path = key.path(cache);
+        let mut record = Self { path, key: key.clone(), tried: Vec::new(), best: None, patience: PATIENCE };
         let read = bytes_of(&record.path).and_then(|bytes| record.read(&bytes));
         read.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", record.path.display())))?;
         Ok(record)
@@ -179,7 +183,10 @@ impl Record {
 
     /// Appends after the last complete line, which another program may have written since this one read the file.
     fn append(&mut self, line: &str) -> io::Result<()> {
-        let _alone = self.path.parent().map(alone_in).transpose()?;
+        let lock = self.path.parent().map(|folder| alone_in(folder, self.patience)).transpose()?.flatten();
+        if lock.is_none() {
+            self.patience = Duration::ZERO;
+        }
         let bytes = bytes_of(&self.path)?;
         let whole = self.key.whole(&bytes)?;
         if whole < bytes.len() {
@@ -196,12 +203,12 @@ impl Record {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Creates a folder, and waits until no other program writes in it; the lock is held as long as the result lives. If
-/// files can't be locked, as on some network drives, or another program holds the lock too long, nothing is locked: that
-/// two programs write at once is rarer than a lock that can't be taken.
+/// files can't be locked, as on some network drives, or another program holds the lock too long, nothing is locked:
+/// that two programs write at once is rarer than a lock that can't be taken.
 ///
 /// The lock has a file to itself, since on Windows what is locked can't be read, and a record may be removed at any
 /// time.
-fn alone_in(folder: &Path) -> io::Result<Option<File>> {
+fn alone_in(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
     fs::create_dir_all(folder)?;
     let path = folder.join("lock");
     let is_other = fs::metadata(&path).is_ok_and(|facts| !facts.is_file());
@@ -209,7 +216,7 @@ fn alone_in(folder: &Path) -> io::Result<Option<File>> {
         return Ok(None);
     }
     let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-    Ok(lock.ok().filter(|file| locks(file, PATIENCE)))
+    Ok(lock.ok().filter(|file| locks(file, patience)))
 }
 
 /// Whether the file could be locked in time. Programs hold the lock for the time of a few writes; one that
@@ -279,7 +286,7 @@ mod tests {
     #[test]
     fn a_lock_that_another_program_keeps_is_not_waited_for_long() {
         let folder = Folder::new("record-locked");
-        let held = alone_in(&folder.0).unwrap().expect("a lock");
+        let held = alone_in(&folder.0, PATIENCE).unwrap().expect("a lock");
         let other = File::open(folder.0.join("lock")).unwrap();
         assert!(!locks(&other, Duration::from_millis(30)));
         drop(held);

@@ -2,7 +2,7 @@
 
 use oncilla_go::{Color, Symmetry};
 
-use crate::fnv;
+use crate::digest::digits;
 use crate::go::Game;
 
 /// Two names of a position, by its stones, the side to move and the point that a simple ko forbids. The first is equal
@@ -26,7 +26,7 @@ pub(super) fn hashes(game: &Game) -> [String; 2] {
         format!("{}x{} {} {side}", turned.x(), turned.y(), text.iter().collect::<String>())
     };
     let alike = Symmetry::ALL.into_iter().map(text).min().unwrap_or_default();
-    [fnv::digits(&text(Symmetry::NONE)), fnv::digits(&alike)]
+    [digits(&text(Symmetry::NONE)), digits(&alike)]
 }
 
 #[cfg(test)]

@@ -404,7 +404,7 @@ fn the_end_of_the_game_may_be_looked_at_aside() {
     });
 }
 
-/// In a tree that is full, visits aside are folded like others.
+/// A search in a full tree goes on with visits aside, which are folded too.
 #[test]
 fn a_full_tree_goes_on_with_visits_that_leave_the_root_alone() {
     let (game, mut plan) = imitating(&json!({}), 1, &beside());
