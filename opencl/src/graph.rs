@@ -18,6 +18,7 @@
 //!
 //! A convolution or a dense layer may be marked to multiply in whole numbers of eight bits, see [`crate::int8`].
 
+#[cfg(feature = "opencl")]
 mod fingerprint;
 mod narrow;
 mod prune;

@@ -86,7 +86,10 @@ fn value_of(wdl: Wdl) -> Value {
 }
 
 /// The most positions of lines whose results are remembered.
-const MOST_READ: usize = 10_000;
+const MOST_REMEMBERED: usize = 10_000;
+
+/// The most positions of a line that are looked up in files at a time: the clock runs, and a disk may be slow.
+const MOST_READS: usize = 8;
 
 /// Results of a root and its moves, as far as they are certain.
 #[derive(Clone, Default)]
@@ -171,16 +174,20 @@ impl RootResults {
     }
 
     /// The part of a line from the root's board in which no move is known to change the result: the search may not know
-    /// what the tables know. Of the first move the line shows what follows, whatever it is worth.
+    /// what the tables know. Of the first move the line shows what follows, whatever it is worth. It also ends where too
+    /// much would have to be read; the next time it goes on from there.
     pub fn kept<'l>(&self, root: &Board, line: &'l [Move]) -> &'l [Move] {
         let mut board = root.clone();
-        let mut known = None;
+        let (mut known, mut reads) = (None, 0);
         for (ply, &mv) in line.iter().enumerate() {
             board.play_unchecked(mv);
             let sign = if ply.is_multiple_of(2) { 1 } else { -1 };
-            let Some(result) = self.result_in_line(&board).map(|points| sign * points) else { continue };
-            if *known.get_or_insert(result) != result {
+            let result = self.result_in_line(&board, &mut reads).map(|points| sign * points);
+            if result.is_some_and(|result| *known.get_or_insert(result) != result) {
                 return &line[..ply];
+            }
+            if reads >= MOST_READS {
+                return &line[..=ply];
             }
         }
         line
@@ -188,15 +195,24 @@ impl RootResults {
 
     /// The result of a position in a line, as far as the board tells it. Tables in files don't know how much of the
     /// rule-50 counter a win needs: to them, it has just begun.
-    fn result_in_line(&self, board: &Board) -> Option<i8> {
+    fn result_in_line(&self, board: &Board, reads: &mut usize) -> Option<i8> {
         let builtin = || Some(three_men::probe(board)?.with_rule50(board.halfmove_clock().into()));
         let by_file = || {
             let tables = self.tables.syzygy.as_ref()?;
-            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-            if read.len() >= MOST_READ {
-                read.clear();
+            if board.occupied().len() as usize > tables.max_pieces() {
+                return None;
             }
-            *read.entry(board.hash()).or_insert_with(|| tables.wdl(board).ok())
+            let mut remembered = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = remembered.get(&board.hash()) {
+                return *known;
+            }
+            if remembered.len() >= MOST_REMEMBERED {
+                remembered.clear();
+            }
+            *reads += 1;
+            let result = tables.wdl(board).ok();
+            remembered.insert(board.hash(), result);
+            result
         };
         self.tables.builtin.then(builtin).flatten().or_else(by_file).map(Wdl::points)
     }

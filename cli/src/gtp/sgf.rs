@@ -86,12 +86,12 @@ pub fn read(text: &str) -> Result<Sgf, String> {
 const MOST_STONES: f32 = 5.0;
 
 /// Reads a komi in points, or in hundredths of a point. There are no quarters of a point: a komi that ends in one
-/// counts stones on the board, as in China. The server Fox counts all hundredths up to 500 so, whatever the rules: 350
-/// there is 7 points, as in KataGo.
+/// counts stones on the board, as in China. The server Fox writes hundredths from 25 on, and counts those up to 500 so,
+/// whatever the rules: 350 there is 7 points, as in KataGo.
 fn komi(text: &str, rules: Option<&str>, from_fox: bool) -> Result<Komi, String> {
     let expected = || format!("expected whole or half points, got {}", quoted(text));
     let written: f32 = text.parse().map_err(|_| expected())?;
-    let is_hundredths = written.abs() > MOST_KOMI;
+    let is_hundredths = written.abs() > MOST_KOMI || from_fox && written.abs() >= 25.0;
     let number = if is_hundredths { written / 100.0 } else { written };
     let is_chinese = rules.is_none_or(|rules| rules.to_ascii_lowercase().contains("chinese"));
     let is_foxs = from_fox && is_hundredths;
@@ -318,7 +318,9 @@ mod tests {
     #[test]
     fn komi_of_a_server_and_of_rules() {
         let read = |text: &str| read(text).unwrap().komi.unwrap().map(|komi| komi.points()).ok();
-        for (stones, points) in [(275, 5.5), (325, 6.5), (350, 7.0), (375, 7.5), (650, 6.5), (700, 7.0), (0, 0.0)] {
+        for (stones, points) in
+            [(275, 5.5), (325, 6.5), (350, 7.0), (375, 7.5), (650, 6.5), (700, 7.0), (0, 0.0), (50, 1.0), (100, 2.0)]
+        {
             for rules in ["RU[Chinese]", "RU[Japanese]", "RU[]", ""] {
                 let fox = read(&format!("(;AP[foxwq]{rules}KM[{stones}])"));
                 assert_eq!(fox, Some(points), "{rules}KM[{stones}]");

@@ -317,7 +317,7 @@ impl<R: Repository> Search<R> {
     /// search itself would hardly look at, and their values don't change that of the root.
     ///
     /// The child of a root's edge then has more visits than the edge, which may even have none, and no value. To the
-    /// search itself such a move is one without visits. In a graph, playouts that take the edge later
+    /// search itself such a move is one without visits, but first-play urgency may count its prior as visited. In a graph, playouts that take the edge later
     /// [catch up](super::Params::catch_up) with the child first.
     pub fn bring_back_aside<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         self.bring_back_to(1, events);

@@ -191,8 +191,8 @@ impl<R: Repository> Search<R> {
             && (certain_too || child.ending().is_none())
     }
 
-    /// How many playouts it takes to restore a child that is folded. One of the root's may have visits that came
-    /// [aside](Search::bring_back_aside): its edge does not count them, and forgets them.
+    /// How many visits are to be made again if a child is folded. One of the root's may have visits that came
+    /// [aside](Search::bring_back_aside), or in a graph by other paths: its edge does not count them.
     fn visits_to_restore(&self, parent: Key, visit: &Visit, child: &impl Node) -> u32 {
         let counted = visit.completed();
         if self.root == Some(parent) { counted.max(child.n()) } else { counted }

@@ -13,8 +13,8 @@
 //! not match the key belongs to something else and is ignored; a line that can't be read makes the whole file
 //! worthless.
 //!
-//! Several programs may add to one file: each writes only while it holds the folder's lock, and reads the file anew
-//! then.
+//! Several programs may add to one file: each writes while it holds the folder's lock, if that can be had in time, and
+//! reads the file anew then.
 
 use super::Trial;
 use crate::cached;
@@ -44,7 +44,7 @@ pub struct Record {
     key: Key,
     tried: Vec<(Tuning, Trial)>,
     best: Option<Tuning>,
-    /// How long to wait for the lock: no longer at all once that was in vain.
+    /// How long to wait for the lock: not at all after that was in vain, until it can be had at once.
     patience: Duration,
 }
 
@@ -184,9 +184,7 @@ impl Record {
     /// Appends after the last complete line, which another program may have written since this one read the file.
     fn append(&mut self, line: &str) -> io::Result<()> {
         let lock = self.path.parent().map(|folder| alone_in(folder, self.patience)).transpose()?.flatten();
-        if lock.is_none() {
-            self.patience = Duration::ZERO;
-        }
+        self.patience = if lock.is_some() { PATIENCE } else { Duration::ZERO };
         let bytes = bytes_of(&self.path)?;
         let whole = self.key.whole(&bytes)?;
         if whole < bytes.len() {
@@ -371,6 +369,7 @@ mod tests {
             let begin = std::sync::Barrier::new(WRITERS);
             let write = || {
                 let mut record = Record::open(&cache, &key("x")).unwrap();
+                record.patience = Duration::from_secs(60);
                 begin.wait();
                 record.add(tuning, &Ok([1.0; 3])).unwrap();
             };
