@@ -256,8 +256,7 @@ impl<'r> Reporter<'r> {
         search.pv(first, line.as_mut_view());
         let line: Vec<Move> = line.iter().map(|mv| unpack(mv.0)).collect();
         let Some(results) = self.results else { return line };
-        let kept = results.kept(self.board, &line);
-        results.to_mate(self.board, kept).unwrap_or_else(|| kept.to_vec())
+        results.shown(self.board, &line, line.len())
     }
 
     fn put_line(&self, info: &mut Object, search: &Search<'_>, first: &EdgeView<'_>) {

@@ -180,9 +180,7 @@ impl Snapshot {
         line.iter().for_each(|&mv| board.play_unchecked(mv));
         let next = next.and_then(|index| nth_legal_move(&board, index));
         let line: Vec<_> = line.into_iter().chain(next).collect();
-        let kept = self.results.kept(&self.board, &line);
-        let searched = &kept[..searched.min(kept.len())];
-        self.results.to_mate(&self.board, searched).unwrap_or_else(|| kept.to_vec())
+        self.results.shown(&self.board, &line, searched)
     }
 
     /// What is reported at the end of the search.

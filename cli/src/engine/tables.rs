@@ -173,10 +173,18 @@ impl RootResults {
         Some(if plies > 0 { (plies + 1) / 2 } else { plies / 2 })
     }
 
+    /// A line from the root's board as it is shown: without what is known to be wrong, and with the way to mate if that is
+    /// known where the first `searched` of its moves lead.
+    pub fn shown(&self, root: &Board, line: &[Move], searched: usize) -> Vec<Move> {
+        let kept = self.kept(root, line);
+        let searched = &kept[..searched.min(kept.len())];
+        self.to_mate(root, searched).unwrap_or_else(|| kept.to_vec())
+    }
+
     /// The part of a line from the root's board in which no move is known to change the result: the search may not know
     /// what the tables know. Of the first move the line shows what follows, whatever it is worth. It also ends where too
     /// much would have to be read; the next time it goes on from there.
-    pub fn kept<'l>(&self, root: &Board, line: &'l [Move]) -> &'l [Move] {
+    fn kept<'l>(&self, root: &Board, line: &'l [Move]) -> &'l [Move] {
         let mut board = root.clone();
         let (mut known, mut reads) = (None, 0);
         for (ply, &mv) in line.iter().enumerate() {
@@ -218,7 +226,7 @@ impl RootResults {
     }
 
     /// Continues a line from the root's board to mate, if the way is known from its first move on, or from its end on.
-    pub fn to_mate(&self, root: &Board, line: &[Move]) -> Option<Vec<Move>> {
+    fn to_mate(&self, root: &Board, line: &[Move]) -> Option<Vec<Move>> {
         let (&first, (&last, begun)) = (line.first()?, line.split_last()?);
         if self.mate_with(first).is_some() {
             return Some(three_men::line(root, first));

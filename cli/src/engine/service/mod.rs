@@ -15,8 +15,8 @@
 //! depend on which of several devices evaluates it.
 //!
 //! The owner of rows may have chores for them that need no network. On the host they are part of the work: the cores
-//! that evaluate the batch do them. For a device their owner does them before the rows go into
-//! the queue: meanwhile the device evaluates what others have put there, and no place on it is held.
+//! that evaluate the batch do them. For a device their owner does them before the rows go into the queue: meanwhile the
+//! device evaluates what others have put there, and no place on it is held.
 //!
 //! If a device fails to answer, the host does, unless a move is due: then the rows are not evaluated. After three
 //! failures in a row the device is no longer used. The host's results are used as they are. In chess, numbers that are
