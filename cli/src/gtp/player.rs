@@ -61,6 +61,26 @@ pub struct Task<'t> {
     pub until: Option<Instant>,
 }
 
+/// A turn that has begun, and what it may take.
+struct Turn {
+    begun: Instant,
+    /// The stones played so far, and those that were set up.
+    stones: usize,
+    /// A copy of the player's clock, because a move that is not kept, or that fails, takes no time of it.
+    clock: Clock,
+    seconds: f64,
+    /// The most visits and the most playouts.
+    limits: [u64; 2],
+}
+
+impl Turn {
+    /// When this part of its time is over; `None` if it has no end.
+    fn end(&self, part: f64) -> Option<Instant> {
+        let seconds = Duration::try_from_secs_f64(part * self.seconds).ok()?;
+        self.begun.checked_add(seconds)
+    }
+}
+
 /// Plays and analyses with one network, and perhaps with a network for human play beside it.
 pub struct Player {
     evaluator: Arc<Evaluator>,
@@ -292,8 +312,7 @@ impl Player {
         keeps: bool,
         watch: impl FnMut(&Search<'_>, bool) -> bool,
     ) -> Result<Decision, String> {
-        let begun = Instant::now();
-        let turn = record.moves().len();
+        let turn = self.begin(record, color);
         let game: Arc<Game> = record.turn_of(color).into();
         let allows = |mv: Move| request.restrictions.allows(color, 0, mv);
         // A controller whose `avoid` or `allow` leaves nothing must not get a move that it has excluded.
@@ -304,52 +323,62 @@ impl Player {
         if may_pass && ended_by_a_single_pass(&game) {
             return Ok(Decision::Play(game.size().pass()));
         }
-        let lag = self.settings.lag_buffer;
+        // If a pass would end the game, the player has to know the score after it.
+        let must_judge = may_pass && game.pass_would_end();
+        let judged = must_judge.then(|| self.judge(record, turn.end(FOR_COUNTING))).transpose()?;
+        let result = self.search_turn(slot, &turn, &game, request, watch)?;
+        let stones = turn.stones;
+        if keeps && self.keep(turn, record, color, &result) {
+            return Ok(Decision::Resign);
+        }
+        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &result, judged.white_lead(record)));
+        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, stones, game.size()) }))
+    }
+
+    /// Starts a copy of the player's clock for its turn, and divides its time.
+    fn begin(&self, record: &Record, color: Color) -> Turn {
+        let begun = Instant::now();
         // As in KataGo, stones that were set up count as played: a game that begins with them is not at its beginning.
         let set_up: usize = Color::ALL.iter().map(|color| record.setup().stones(*color).len()).sum();
-        let stones = set_up + turn;
-        let moves_left = moves_left(game.size().area(), stones);
-        // This is a copy, because a move that is not kept, or that fails, takes no time of the clock.
+        let stones = set_up + record.moves().len();
         let mut clock = self.clocks[color as usize].clone();
-        let budget = clock.start(moves_left, lag);
+        let budget = clock.start(moves_left(record.size().area(), stones), self.settings.lag_buffer);
         let winning = self.estimates.factor(&self.settings, color, self.params.win_loss_utility_factor);
         let factor = winning * estimates::factor_of_passes(&self.settings, record);
-        let seconds = seconds_for(budget, self.params.max_time, factor);
-        let end = |part: f64| {
-            let seconds = Duration::try_from_secs_f64(part * seconds).ok()?;
-            begun.checked_add(seconds)
-        };
-        // If a pass would end the game, the player has to know the score after it.
-        let judged =
-            if may_pass && game.pass_would_end() { Some(self.judge(record, end(FOR_COUNTING))?) } else { None };
-        let params = self.params_for(&game);
-        let task = Task {
-            game: Arc::clone(&game),
-            params: &params,
-            request,
-            limits: [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)],
-            until: end(1.0),
-        };
+        let limits = [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)];
+        Turn { begun, stones, clock, seconds: seconds_for(budget, self.params.max_time, factor), limits }
+    }
+
+    /// Searches for the move of a turn. `watch` is as in [`Player::decide`].
+    fn search_turn(
+        &self,
+        slot: &mut SearchSlot<'_>,
+        turn: &Turn,
+        game: &Arc<Game>,
+        request: &AnalyzeRequest,
+        watch: impl FnMut(&Search<'_>, bool) -> bool,
+    ) -> Result<SearchResult, String> {
+        let params = self.params_for(game);
+        let task = Task { game: Arc::clone(game), params: &params, request, limits: turn.limits, until: turn.end(1.0) };
         // Both closures below use `watch`, one after the other.
         let watch = RefCell::new(watch);
         let look = |search: &Search<'_>| watch.borrow_mut()(search, false);
         let imitates = self.settings.human_chosen_move_prop > 0.0;
-        let result = self.search(slot, &task, look, |search| {
+        self.search(slot, &task, look, |search| {
             let _ = watch.borrow_mut()(search, true);
             search_result(&params, request, search, imitates)
-        })?;
-        if keeps {
-            self.estimates.keep(Estimate { turn, color, win_loss: result.win_loss, lead: result.lead });
-            let used = begun.elapsed().as_secs_f64();
-            clock.used(used, result.playouts);
-            self.clocks[color as usize] = clock;
-            self.seconds += used;
-            if self.estimates.resigns(&self.settings, color, record) {
-                return Ok(Decision::Resign);
-            }
-        }
-        let passes = judged.is_some_and(|judged| wins_by_pass(&game, &result, judged.white_lead(record)));
-        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, stones, game.size()) }))
+        })
+    }
+
+    /// Keeps what a turn has found and used. Returns whether the player resigns.
+    fn keep(&mut self, mut turn: Turn, record: &Record, color: Color, result: &SearchResult) -> bool {
+        let estimate = Estimate { turn: record.moves().len(), color, win_loss: result.win_loss, lead: result.lead };
+        self.estimates.keep(estimate);
+        let used = turn.begun.elapsed().as_secs_f64();
+        turn.clock.used(used, result.playouts);
+        self.clocks[color as usize] = turn.clock;
+        self.seconds += used;
+        self.estimates.resigns(&self.settings, color, record)
     }
 
     /// Chooses the best move, another one by chance, or one that a player of the profile would play.
