@@ -82,7 +82,7 @@ fn profile(fields: Fields<'_>, is_for_human_play: bool) -> Result<Option<Profile
     let mut params = Params::default();
     if let Some(value) = object.and_then(|object| object.get(name)) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-        params.set(name, &text).unwrap_or(Ok(())).map_err(|error| BadField::new(field, error))?;
+        params.set(name, &text).map_err(|error| BadField::new(field, error))?;
     }
     let networks = Imitation::alone(is_for_human_play);
     let profile = networks.suits(&params).and_then(|()| networks.profile(&params));

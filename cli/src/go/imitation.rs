@@ -90,6 +90,7 @@ impl Imitation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::go::Known;
 
     const NONE: Imitation = Imitation { by_main: false, by_beside: false };
     const MAIN: Imitation = Imitation { by_main: true, by_beside: false };
@@ -97,7 +98,7 @@ mod tests {
 
     fn with_profile(name: &str) -> Params {
         let mut params = Params::default();
-        assert_eq!(params.set(PROFILE, name), Some(Ok(())));
+        assert_eq!(params.set(PROFILE, name), Ok(Known::Yes));
         params
     }
 

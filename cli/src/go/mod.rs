@@ -51,7 +51,7 @@ pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use human::HumanExploration;
 pub use imitation::Imitation;
-pub use params::Params;
+pub use params::{Known, Params};
 pub use plan::{Allowed, Plan, Seen};
 pub use restrictions::Restrictions;
 pub use run::{Limits, memory};

@@ -24,6 +24,15 @@ pub struct Row {
     pub meaning: &'static str,
 }
 
+/// Whether there is a parameter of some name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// There is, and what was asked for is done.
+    Yes,
+    /// There is none, and nothing is done.
+    No,
+}
+
 macro_rules! params {
     (
         $(#[doc = $about:literal])+
@@ -59,11 +68,12 @@ macro_rules! params {
                 })
             }
 
-            fn set_here(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
-                Some(match name {
-                    $($name => <$kind>::read(name, value, &$range).map(|value| self.$field = value),)+
-                    _ => return None,
-                })
+            fn set_here(&mut self, name: &str, value: &str) -> Result<Known, String> {
+                match name {
+                    $($name => self.$field = <$kind>::read(name, value, &$range)?,)+
+                    _ => return Ok(Known::No),
+                }
+                Ok(Known::Yes)
             }
         }
     };
@@ -307,7 +317,7 @@ impl Params {
     /// A parameter of KataGo's with a value that it does not take.
     pub fn of(mut self, typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         for (name, value) in typed.of_katago() {
-            self.set(name, value).unwrap_or(Ok(()))?;
+            self.set(name, value)?;
         }
         self.take_flags(typed, meaning);
         Ok(self)
@@ -335,15 +345,20 @@ impl Params {
         take("warn-unused-fields", &|params| params.warn_unused_fields = analysis.warns);
     }
 
-    /// Sets the parameter of this name; `None` if KataGo has none.
-    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
-        let is_known = OF_NO_SEARCH.contains(&name) || as_here(name).is_some();
-        self.set_here(name, value).or_else(|| is_known.then_some(Ok(())))
+    /// Sets the parameter of this name, if KataGo has one.
+    ///
+    /// # Errors
+    /// One line in KataGo's words: the parameter does not take this value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<Known, String> {
+        if OF_NO_SEARCH.contains(&name) || as_here(name).is_some() {
+            return Ok(Known::Yes);
+        }
+        self.set_here(name, value)
     }
 
     /// Whether KataGo has a parameter of this name.
     pub fn has(name: &str) -> bool {
-        Self::default().set(name, "").is_some()
+        Self::default().set(name, "") != Ok(Known::No)
     }
 
     /// Whether this is a parameter of KataGo's search that ours has not: some of its values have no effect here.
@@ -364,10 +379,13 @@ impl Params {
 
     /// Like [`Params::set`], for one query: it ignores what holds for the whole program, and does not know the
     /// parameters that are only for KataGo's GTP engine.
-    pub fn set_for_query(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+    ///
+    /// # Errors
+    /// Like [`Params::set`].
+    pub fn set_for_query(&mut self, name: &str, value: &str) -> Result<Known, String> {
         match name {
-            _ if OF_THE_PROGRAM.contains(&name) => Some(Ok(())),
-            _ if OF_GTP.contains(&name) => None,
+            _ if OF_THE_PROGRAM.contains(&name) => Ok(Known::Yes),
+            _ if OF_GTP.contains(&name) => Ok(Known::No),
             _ => self.set(name, value),
         }
     }
@@ -524,21 +542,21 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn set(name: &str, value: &str) -> Option<Result<Params, String>> {
+    fn set(name: &str, value: &str) -> Result<(Params, Known), String> {
         let mut params = Params::default();
-        params.set(name, value).map(|set| set.map(|()| params))
+        params.set(name, value).map(|known| (params, known))
     }
 
     #[test]
     fn every_row_is_set_by_its_name() {
         for row in Params::TABLE {
-            let changed = |value| set(row.name, value)?.ok().filter(|params| *params != Params::default());
+            let changed = |value| set(row.name, value).ok().filter(|(params, _)| *params != Params::default());
             assert!(
                 ["false", "true", "3", "0.6", "30", "black", "rank_3d"].into_iter().find_map(changed).is_some(),
                 "{}",
                 row.name
             );
-            assert!(set(row.name, "x").is_some_and(|set| set.is_err()), "{}", row.name);
+            assert!(set(row.name, "x").is_err(), "{}", row.name);
             assert!(!row.meaning.is_empty() && !row.default.is_empty() && !row.range.is_empty());
         }
     }
@@ -551,8 +569,8 @@ mod tests {
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert!(OF_THE_PROGRAM.iter().all(|name| names.contains(name)));
         assert!(OF_NO_SEARCH.is_sorted() && lacking.is_sorted());
-        assert_eq!(set("noSuchParam", "1"), None);
-        assert_eq!(set("antiMirror", "true"), Some(Ok(Params::default())));
+        assert_eq!(set("noSuchParam", "1"), Ok((Params::default(), Known::No)));
+        assert_eq!(set("antiMirror", "true"), Ok((Params::default(), Known::Yes)));
     }
 
     #[test]
@@ -569,7 +587,7 @@ mod tests {
 
     #[test]
     fn values_are_checked() {
-        let error = |name: &str, value: &str| set(name, value).unwrap().unwrap_err();
+        let error = |name: &str, value: &str| set(name, value).unwrap_err();
         assert_eq!(error("cpuctExploration", "-5"), "Key 'cpuctExploration' must be in the range 0 to 10");
         assert_eq!(error("cpuctExploration", "abc"), "Could not parse 'abc' as double for key 'cpuctExploration'");
         assert_eq!(error("conservativePass", "maybe"), "Could not parse 'maybe' as bool for key 'conservativePass'");
@@ -587,7 +605,7 @@ mod tests {
     fn a_profile_may_be_none() {
         let mut params = Params::default();
         for (text, written) in [(" rank_3d_5k ", "rank_3d_5k"), ("_", ""), ("preaz_1k", "preaz_1k"), ("\"\"", "")] {
-            assert_eq!(params.set("humanSLProfile", text), Some(Ok(())));
+            assert_eq!(params.set("humanSLProfile", text), Ok(Known::Yes));
             assert_eq!(params.get("humanSLProfile").as_deref(), Some(written));
         }
         assert_eq!(params, Params::default());
@@ -612,7 +630,7 @@ mod tests {
         let pairs = |line: &'static str| line.split_once(" = ");
         let mut names = BTreeSet::new();
         for (name, value) in text.lines().filter(|line| !line.starts_with('#')).filter_map(pairs) {
-            assert_eq!(set(name, value), Some(Ok(Params::default())), "{name} = {value}");
+            assert_eq!(set(name, value), Ok((Params::default(), Known::Yes)), "{name} = {value}");
             assert_eq!(Params::default().get(name).as_deref(), Some(value));
             assert!(names.insert(name), "{name} twice");
         }
@@ -625,10 +643,10 @@ mod tests {
     fn a_query_does_not_change_the_program() {
         let mut params = Params::default();
         for name in OF_THE_PROGRAM {
-            assert_eq!(params.set_for_query(name, "false"), Some(Ok(())));
+            assert_eq!(params.set_for_query(name, "false"), Ok(Known::Yes));
         }
         assert_eq!(params, Params::default());
-        assert_eq!(params.set_for_query("ignorePreRootHistory", "False"), Some(Ok(())));
+        assert_eq!(params.set_for_query("ignorePreRootHistory", "False"), Ok(Known::Yes));
         assert!(!params.ignore_pre_root_history);
     }
 
@@ -636,7 +654,7 @@ mod tests {
     fn what_katago_reads_for_gtp_alone_is_unknown_in_a_query() {
         for name in OF_GTP {
             assert!(Params::has(name), "{name} may stand in a file");
-            assert_eq!(Params::default().set_for_query(name, "0"), None, "{name}");
+            assert_eq!(Params::default().set_for_query(name, "0"), Ok(Known::No), "{name}");
         }
     }
 }

@@ -18,7 +18,9 @@ use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
 use crate::console::aside;
 use crate::fields::Object;
-use crate::go::{Evaluation, Evaluator, Game, LEAST_SIDE, Params, Reporter, Search, board_size, describe_model, setup};
+use crate::go::{
+    Evaluation, Evaluator, Game, Known, LEAST_SIDE, Params, Reporter, Search, board_size, describe_model, setup,
+};
 use crate::text::quoted;
 
 /// The result of a command: its answer, or an error message.
@@ -724,7 +726,9 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     for (name, value) in pairs {
         if names_of_params().contains(&name.as_str()) {
             let value = if value.is_empty() { default_of_param(name) } else { value.clone() };
-            settings.set(name, &value).or_else(|| params.set(name, &value)).unwrap_or(Ok(()))?;
+            if settings.set(name, &value)? == Known::No {
+                params.set(name, &value)?;
+            }
         } else if !Params::may_lack(name) {
             return Err(no_param(name));
         } else if !value.is_empty() && Params::lacks(name, value) {

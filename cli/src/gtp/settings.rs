@@ -5,7 +5,7 @@ use oncilla_go::Rules;
 use serde_json::Value;
 
 use crate::fields::Object;
-use crate::go::params::{ANYTHING, Kind, Row, params};
+use crate::go::params::{ANYTHING, Kind, Known, Row, params};
 use crate::go::setup;
 use crate::options::{Meaning, Typed};
 use crate::text::quoted;
@@ -108,13 +108,16 @@ impl Settings {
     pub fn of(typed: &Typed, meaning: &Meaning) -> Result<Self, String> {
         let mut settings = Self { lag_buffer: meaning.settings.move_overhead_ms as f64 / 1000.0, ..Self::default() };
         for (name, value) in typed.of_katago() {
-            settings.set(name, value).unwrap_or(Ok(()))?;
+            settings.set(name, value)?;
         }
         Ok(settings)
     }
 
-    /// Sets the setting of this name; `None` if there is none.
-    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+    /// Sets the setting of this name, if there is one.
+    ///
+    /// # Errors
+    /// One line: the setting does not take this value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<Known, String> {
         self.set_here(name, value)
     }
 

@@ -9,7 +9,7 @@ use crate::analysis::queue::QueuedQuery;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU};
 use crate::go::setup::{self, Setup, Transcript};
-use crate::go::{Allowed, Imitation, Params, Plan, Restrictions, Wanted};
+use crate::go::{Allowed, Imitation, Known, Params, Plan, Restrictions, Wanted};
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
@@ -197,9 +197,8 @@ fn override_settings(
         if value.as_str() != Some("") && Params::lacks(name, &text) {
             lacking.push(name.as_str());
         }
-        match params.set_for_query(name, &text) {
-            None => unknown.push(name.as_str()),
-            Some(set) => set.map_err(unset)?,
+        if params.set_for_query(name, &text).map_err(unset)? == Known::No {
+            unknown.push(name.as_str());
         }
     }
     warnings.extend(overriding::warning(overriding::UNKNOWN, &unknown));
@@ -249,7 +248,7 @@ mod tests {
     #[test]
     fn the_query_counts_for_more_than_its_overrides_and_these_for_more_than_the_program() {
         let mut params = Params::default();
-        assert_eq!(params.set("maxVisits", "7"), Some(Ok(())));
+        assert_eq!(params.set("maxVisits", "7"), Ok(Known::Yes));
         let read = |fields: Value| {
             let read = Defaults::new(params).read("q", &object(&fields));
             read.query.unwrap().query.params
@@ -291,7 +290,7 @@ mod tests {
         assert!(unused.ends_with("the network does not use it"), "{unused}");
         // The program's own profile counts if a query has none.
         let mut params = Params::default();
-        assert_eq!(params.set("humanSLProfile", "proyear_1990"), Some(Ok(())));
+        assert_eq!(params.set("humanSLProfile", "proyear_1990"), Ok(Known::Yes));
         let read = Defaults::for_networks(params, Imitation::alone(true)).read("q", &object(&json!({})));
         assert_eq!(read.query.unwrap().query.params, params);
     }

@@ -3,7 +3,7 @@
 use crate::analysis::go::answer;
 use crate::analysis::go::query::{Defaults, Query};
 use crate::go::tests::evaluator_with;
-use crate::go::{self, Evaluator, Game, Imitation, Limits, Params, Plan, Search};
+use crate::go::{self, Evaluator, Game, Imitation, Known, Limits, Params, Plan, Search};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ fn said(networks: &[Arc<Evaluator>; 2], position: Position, settings: &[(&str, &
     let [evaluator, human] = networks;
     let max_visits = if matches!(position, Roomy) { 600 } else { 120 };
     let mut params = Params { max_visits, ..Params::default() };
-    settings.iter().for_each(|(name, value)| assert_eq!(params.set(name, value), Some(Ok(())), "{name}"));
+    settings.iter().for_each(|(name, value)| assert_eq!(params.set(name, value), Ok(Known::Yes), "{name}"));
     let query = position.query();
     let networks = Imitation { by_main: false, by_beside: true };
     let read = Defaults::for_networks(params, networks).read("q", query.as_object().unwrap());

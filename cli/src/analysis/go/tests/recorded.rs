@@ -8,7 +8,7 @@ use crate::analysis::go::query::{Defaults, Query};
 use crate::analysis::lines::InputLine;
 use crate::analysis::request::{self, Request};
 use crate::analysis::turns::{Accepted, Read};
-use crate::go::Params;
+use crate::go::{Known, Params};
 
 /// The sessions in which every turn was answered.
 const SESSIONS: [&str; 20] = [
@@ -127,7 +127,7 @@ fn params(session: &[Value]) -> Params {
     let config = session[0]["config"].as_str().unwrap();
     for (name, value) in config.lines().filter_map(|line| line.split_once('=')) {
         let set = params.set(name.trim(), value.trim());
-        assert_eq!(set, Some(Ok(())), "{name}");
+        assert_eq!(set, Ok(Known::Yes), "{name}");
     }
     params
 }
