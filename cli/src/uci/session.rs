@@ -1,6 +1,7 @@
 //! The UCI loop: reads commands, runs them with the engine.
 
 use std::io::BufRead;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -60,13 +61,16 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
         deferred: Kept::default(),
     };
     session.log();
-    let next = if session.meaning.preload { session.prepare() } else { Next::GoOn };
-    if next == Next::Leave || session.talk() == Next::Leave {
+    let prepared = if session.meaning.preload { session.prepare() } else { Continue(()) };
+    if prepared.break_value().unwrap_or_else(|| session.talk()) == Exit::Leave {
         // Dropping the session would wait for its threads; they end with the process instead.
         std::mem::forget(session);
     }
     ExitCode::SUCCESS
 }
+
+/// Whether a session goes on after a command.
+type Flow = ControlFlow<Exit>;
 
 struct Session {
     engine: Engine,
@@ -107,10 +111,9 @@ impl End {
     }
 }
 
-/// What the loop does after a command.
-#[derive(PartialEq, Eq)]
-enum Next {
-    GoOn,
+/// How a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
     Quit,
     /// Like `Quit`, but without waiting for the engine.
     Leave,
@@ -118,23 +121,23 @@ enum Next {
 
 impl Session {
     /// Runs commands until `quit` or the end of the input.
-    fn talk(&mut self) -> Next {
+    fn talk(&mut self) -> Exit {
         while let Some(input) = self.deferred.pop().or_else(|| self.lines.recv().ok()) {
             match self.handle(input) {
-                Next::GoOn => {}
-                Next::Quit => return self.quit(),
-                Next::Leave => return Next::Leave,
+                Continue(()) => {}
+                Break(Exit::Quit) => return self.quit(),
+                Break(Exit::Leave) => return Exit::Leave,
             }
         }
         self.end_of_input()
     }
 
     /// Stops a running search, which may print its best move within [`QUIT_TIMEOUT`].
-    fn quit(&mut self) -> Next {
+    fn quit(&mut self) -> Exit {
         self.engine.stop();
-        let next = if self.engine.wait_for(QUIT_TIMEOUT) { Next::Quit } else { Next::Leave };
+        let exit = if self.engine.wait_for(QUIT_TIMEOUT) { Exit::Quit } else { Exit::Leave };
         self.say_of_log();
-        next
+        exit
     }
 
     /// Reports once that the log can't be written any more.
@@ -143,48 +146,44 @@ impl Session {
     }
 
     /// Lets a search with a limit of its own run to it, and stops any other.
-    fn end_of_input(&mut self) -> Next {
+    fn end_of_input(&mut self) -> Exit {
         if self.end != End::Limit {
             return self.quit();
         }
         self.engine.wait();
         self.say_of_log();
-        Next::Quit
+        Exit::Quit
     }
 
-    fn handle(&mut self, input: Input) -> Next {
+    fn handle(&mut self, input: Input) -> Flow {
         let line = match input {
             Input::Line(line) => line,
             Input::TooLong(_) => {
                 self.console.note(&format!("refused: {TOO_LONG}"));
-                return Next::GoOn;
+                return Continue(());
             }
         };
         self.console.log_input(&line);
         self.say_of_log();
         match command::parse(&line) {
-            Ok(None) => Next::GoOn,
+            Ok(None) => Continue(()),
             Ok(Some(command)) => self.obey(command),
             Err(refusal) => {
                 self.console.note(&refusal.to_string());
-                Next::GoOn
+                Continue(())
             }
         }
     }
 
-    fn obey(&mut self, command: Command<'_>) -> Next {
+    fn obey(&mut self, command: Command<'_>) -> Flow {
         match command {
             Command::Uci => self.introduce(),
             Command::IsReady => {
-                if self.prepare() == Next::Leave {
-                    return Next::Leave;
-                }
+                self.prepare()?;
                 self.console.say("readyok");
             }
             Command::NewGame => {
-                if self.finish_search() == Next::Leave {
-                    return Next::Leave;
-                }
+                self.finish_search()?;
                 self.engine.new_game();
             }
             Command::Position(setup) => return self.set_up(&setup),
@@ -194,13 +193,15 @@ impl Session {
                 self.engine.stop();
             }
             Command::PonderHit => self.ponder_hit(),
-            Command::SetOption { name, value } => return self.set_option(&name, value),
+            Command::SetOption { name, value } => {
+                self.set_option(&name, value).unwrap_or_else(|error| self.console.note(&error));
+            }
             Command::Wait => return self.wait(),
             Command::Show => self.console.note(&format!("fen {}", self.position.to_fen(self.meaning.output.chess960))),
-            Command::Quit => return Next::Quit,
+            Command::Quit => return Break(Exit::Quit),
             Command::Ignored => {}
         }
-        Next::GoOn
+        Continue(())
     }
 
     fn introduce(&self) {
@@ -215,35 +216,35 @@ impl Session {
 
     /// Loads the network if necessary. Commands that arrive meanwhile are run afterwards, unless it is [time to
     /// leave](Self::is_time_to_leave).
-    fn prepare(&mut self) -> Next {
+    fn prepare(&mut self) -> Flow {
         let answer = self.engine.begin_to_prepare();
         let mut leaving = None;
         loop {
             match answer.recv_timeout(QUIT_POLL) {
-                Err(RecvTimeoutError::Timeout) if self.is_time_to_leave(&mut leaving) => return Next::Leave,
+                Err(RecvTimeoutError::Timeout) if self.is_time_to_leave(&mut leaving) => return Break(Exit::Leave),
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => self.console.note(NO_THREAD),
                 Ok(Err(error)) => self.console.note(&error),
                 Ok(Ok(())) => {}
             }
-            return Next::GoOn;
+            return Continue(());
         }
     }
 
     /// Stops a running search and waits for its best move, because every `go` gets one, unless it is [time to
     /// leave](Self::is_time_to_leave).
-    fn finish_search(&mut self) -> Next {
+    fn finish_search(&mut self) -> Flow {
         if !self.engine.is_searching() {
-            return Next::GoOn;
+            return Continue(());
         }
         self.engine.stop();
         let mut leaving = None;
         while !self.engine.wait_for(QUIT_POLL) {
             if self.is_time_to_leave(&mut leaving) {
-                return Next::Leave;
+                return Break(Exit::Leave);
             }
         }
-        Next::GoOn
+        Continue(())
     }
 
     /// Whether the session may be left for longer than [`QUIT_TIMEOUT`]; `since` is set when it first may.
@@ -280,24 +281,20 @@ impl Session {
         false
     }
 
-    fn set_up(&mut self, text: &PositionText<'_>) -> Next {
+    fn set_up(&mut self, text: &PositionText<'_>) -> Flow {
         match text.play() {
             Ok(position) => {
-                if self.finish_search() == Next::Leave {
-                    return Next::Leave;
-                }
+                self.finish_search()?;
                 self.engine.position((*position).clone());
                 self.position = position;
             }
             Err(error) => self.console.note(&format!("position refused, the last one is kept: {error}")),
         }
-        Next::GoOn
+        Continue(())
     }
 
-    fn go(&mut self, words: &GoWords<'_>) -> Next {
-        if self.finish_search() == Next::Leave {
-            return Next::Leave;
-        }
+    fn go(&mut self, words: &GoWords<'_>) -> Flow {
+        self.finish_search()?;
         let (go, notes) = words.resolve(&self.position);
         notes.iter().for_each(|note| self.console.note(note));
         self.end = End::of(&go);
@@ -309,7 +306,7 @@ impl Session {
             // The sender of `go` waits for a `bestmove`.
             self.console.say("bestmove (none)");
         }
-        Next::GoOn
+        Continue(())
     }
 
     fn ponder_hit(&mut self) {
@@ -321,14 +318,7 @@ impl Session {
         }
     }
 
-    fn set_option(&mut self, name: &str, value: Option<&str>) -> Next {
-        self.try_set_option(name, value).unwrap_or_else(|error| {
-            self.console.note(&error);
-            Next::GoOn
-        })
-    }
-
-    fn try_set_option(&mut self, name: &str, value: Option<&str>) -> Result<Next, String> {
+    fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
         let opt = table::by_name(name).ok_or_else(|| UnknownOption(name.to_string()).to_string())?;
         let is_button = opt.kind.default().is_none();
         let value = match value {
@@ -346,7 +336,7 @@ impl Session {
             Change::Pressed => {
                 // There is only one button. As in Lc0 it counts from the next search on.
                 self.engine.forget();
-                return Ok(Next::GoOn);
+                return Ok(());
             }
             Change::WithoutEffect(reason) => {
                 self.console.note(&format!("{}: accepted, without effect: {reason}", opt.name));
@@ -362,7 +352,7 @@ impl Session {
         if before.log_file != self.meaning.log_file {
             self.log();
         }
-        Ok(Next::GoOn)
+        Ok(())
     }
 
     fn log(&self) {
@@ -373,7 +363,7 @@ impl Session {
 
     /// Waits for the search to end. Commands that arrive meanwhile are run afterwards in their order, except those that
     /// [may overtake](Self::may_overtake).
-    fn wait(&mut self) -> Next {
+    fn wait(&mut self) -> Flow {
         // An earlier `wait` may have deferred the command that ends this search.
         let mut kept = std::mem::take(&mut self.deferred);
         let (mut alone, mut is_told) = (None, false);
@@ -397,8 +387,8 @@ impl Session {
                     continue;
                 }
                 Err(RecvTimeoutError::Disconnected) => match self.end_of_input() {
-                    Next::Leave => return Next::Leave,
-                    _ => break,
+                    Exit::Leave => return Break(Exit::Leave),
+                    Exit::Quit => break,
                 },
             };
             if !self.may_overtake(&input) {
@@ -406,15 +396,12 @@ impl Session {
             } else {
                 // Lines that arrive while this one is run come after those that were kept.
                 self.deferred.append(&mut kept);
-                let next = self.handle(input);
-                if next != Next::GoOn {
-                    return next;
-                }
+                self.handle(input)?;
                 kept = std::mem::take(&mut self.deferred);
             }
         }
         self.deferred.append(&mut kept);
-        Next::GoOn
+        Continue(())
     }
 
     /// The limit of deferred lines is reached during a `wait`, so no more are read and the sender has to wait. A search
