@@ -2,7 +2,7 @@
 
 use super::evaluator::Evaluator;
 use super::leaves;
-use super::memory::{self, LEAST_TREE_MB, bytes_of_mb, most_of_cache};
+use super::memory::{self, LEAST_TREE_MB, Layout, bytes_of_mb, most_of_cache};
 use super::settings::{CacheSize, Settings};
 use oncilla_chess::{History, MoveList};
 
@@ -13,7 +13,7 @@ const QUEUES: usize = 8 << 20;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TreeSize {
     pub bytes: usize,
-    pub graph: bool,
+    pub layout: Layout,
 }
 
 /// How the process's memory is divided.
@@ -62,7 +62,7 @@ impl MemoryBudget {
     pub fn tree_size(&self, settings: &Settings) -> TreeSize {
         let cache = bytes_of_mb(self.cache_size(settings).mb);
         let most = self.memory_left(settings).saturating_sub(cache).max(bytes_of_mb(LEAST_TREE_MB));
-        TreeSize { bytes: bytes_of_mb(settings.hash_mb).min(most), graph: settings.is_graph() }
+        TreeSize { bytes: bytes_of_mb(settings.hash_mb).min(most), layout: settings.layout() }
     }
 
     /// Returns a warning if `RamLimitMb` is less than the process takes with the smallest tree, once for each limit and

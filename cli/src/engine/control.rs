@@ -65,11 +65,20 @@ impl Control {
         self.lock().searching
     }
 
-    /// Asks the search to end; `silent` if its best move is of no interest.
-    pub fn stop(&self, silent: bool) {
+    /// Asks the search to end.
+    pub fn stop(&self) {
+        self.stop_and(|_| {});
+    }
+
+    /// Asks the search to end, and to say nothing, because its best move is of no interest.
+    pub fn stop_silently(&self) {
+        self.stop_and(|state| state.silent = true);
+    }
+
+    fn stop_and(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.lock();
         state.stop = true;
-        state.silent |= silent;
+        change(&mut state);
         state.be_due(Instant::now());
         drop(state);
         self.changed.notify_all();
@@ -161,7 +170,7 @@ mod tests {
         let stopper = Arc::clone(&control);
         let thread = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(20));
-            stopper.stop(false);
+            stopper.stop();
         });
         control.wait_for_wish(known);
         assert!(begun.elapsed() >= Duration::from_millis(20), "nothing new was said");

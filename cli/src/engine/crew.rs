@@ -156,7 +156,7 @@ fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -
 #[cfg(test)]
 mod tests {
     use super::super::Search;
-    use super::super::memory::Memory;
+    use super::super::memory::{Layout, Memory};
     use super::super::settings::BackendKind;
     use super::*;
     use crate::engine::faulty::{Fault, Plan, on_failing_device};
@@ -182,7 +182,7 @@ mod tests {
 
     /// A search of `nodes` playouts on a device that fails as `plan` says.
     fn search_on_failing_device(workers: Workers, nodes: u64, plan: Plan) -> End {
-        let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+        let (memory, _) = Memory::of_at_most(1 << 20, Layout::Tree).unwrap();
         let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
         let evaluator = on_failing_device(BackendKind::OpenCl, true, plan);
         let mut search = Search::new(memory.lend(), Params::default());

@@ -16,8 +16,8 @@ pub struct LeafRules {
     pub two_fold_draws: bool,
     /// The tables in which leaves are looked up.
     pub tables: Tables,
-    /// Whether keys are needed, because the tree is a graph.
-    pub graph: bool,
+    /// Whether nodes need keys, because positions share them.
+    pub needs_keys: bool,
     /// Moves that are left out below the root.
     pub restrictions: Option<Arc<Restrictions>>,
     /// Divides the root's logits, before `PolicyTemperature` divides them all.
@@ -74,7 +74,7 @@ impl LeafReader {
         }
         self.history.legal_moves(&mut self.moves);
         self.salt = self.restrict();
-        let key = if self.rules.graph { self.history.graph_key() ^ self.salt_of_ply() } else { 0 };
+        let key = if self.rules.needs_keys { self.history.graph_key() ^ self.salt_of_ply() } else { 0 };
         let plies = event.plies();
         let ended = self.history.terminal_given_moves(!self.moves.is_empty(), plies, self.rules.two_fold_draws);
         let verdict = match ended {

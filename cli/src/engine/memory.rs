@@ -16,7 +16,7 @@ const LEAST_NODES: usize = 10_000;
 /// The smallest memory that a tree is given under `RamLimitMb`, in MiB.
 pub const LEAST_TREE_MB: usize = 2;
 const _: () = assert!(
-    (LEAST_NODES as f64 * bytes_of_node(true)) as usize <= bytes_of_mb(LEAST_TREE_MB),
+    (LEAST_NODES as f64 * bytes_of_node(Layout::Graph)) as usize <= bytes_of_mb(LEAST_TREE_MB),
     "a tree takes no more than it is given"
 );
 
@@ -37,15 +37,27 @@ pub const fn bytes_of_mb(mb: usize) -> usize {
     mb.saturating_mul(1 << 20)
 }
 
+/// Whether positions that several lines reach share a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Each line has nodes of its own.
+    Tree,
+    /// They do, which takes an index of the positions besides.
+    Graph,
+}
+
 /// Bytes that a node takes with its edges, on average.
-const fn bytes_of_node(graph: bool) -> f64 {
-    let entry = if graph { size_of::<GraphWords>() } else { 0 };
+const fn bytes_of_node(layout: Layout) -> f64 {
+    let entry = match layout {
+        Layout::Tree => 0,
+        Layout::Graph => size_of::<GraphWords>(),
+    };
     (NODE_BYTES + entry) as f64 + WORDS_PER_NODE * 4.0
 }
 
 /// The most bytes that a tree has a use for: more nodes would have no words for their edges.
-pub const fn most_of_tree(graph: bool) -> usize {
-    (Tree::MAX_WORDS as f64 / WORDS_PER_NODE * bytes_of_node(graph)) as usize
+pub const fn most_of_tree(layout: Layout) -> usize {
+    (Tree::MAX_WORDS as f64 / WORDS_PER_NODE * bytes_of_node(layout)) as usize
 }
 
 /// A tree's memory. Zeroed pages that have not been touched yet cost nothing.
@@ -58,26 +70,27 @@ pub struct Memory {
 impl Memory {
     /// Memory of `bytes` bytes, or of as many as a tree can use, and its size. If the system does not grant that, half
     /// of what it grants: then the network and all else need some, too. `None` if it grants nothing.
-    pub fn of_at_most(bytes: usize, graph: bool) -> Option<(Self, usize)> {
-        Self::granted(bytes.min(most_of_tree(graph)), graph)
+    pub fn of_at_most(bytes: usize, layout: Layout) -> Option<(Self, usize)> {
+        Self::granted(bytes.min(most_of_tree(layout)), layout)
     }
 
-    fn granted(bytes: usize, graph: bool) -> Option<(Self, usize)> {
-        if let Some(memory) = Self::of(bytes, graph) {
+    fn granted(bytes: usize, layout: Layout) -> Option<(Self, usize)> {
+        if let Some(memory) = Self::of(bytes, layout) {
             return Some((memory, bytes));
         }
         let mut sizes = successors(Some(bytes / 2), |&size| (size > 0).then_some(size / 2));
-        let granted = sizes.find(|&size| Self::of(size, graph).is_some())?;
-        Self::of(granted / 2, graph).map(|memory| (memory, granted / 2))
+        let granted = sizes.find(|&size| Self::of(size, layout).is_some())?;
+        Self::of(granted / 2, layout).map(|memory| (memory, granted / 2))
     }
 
-    fn of(bytes: usize, graph: bool) -> Option<Self> {
-        let nodes = ((bytes as f64 / bytes_of_node(graph)) as usize).max(LEAST_NODES);
+    fn of(bytes: usize, layout: Layout) -> Option<Self> {
+        let nodes = ((bytes as f64 / bytes_of_node(layout)) as usize).max(LEAST_NODES);
         let words = (nodes as f64 * WORDS_PER_NODE) as usize;
+        let entries = if layout == Layout::Graph { nodes } else { 0 };
         Some(Self {
             nodes: try_zeroed_slice_box(nodes).ok()?,
             words: try_zeroed_slice_box(words).ok()?,
-            graph: try_zeroed_slice_box(if graph { nodes } else { 0 }).ok()?,
+            graph: try_zeroed_slice_box(entries).ok()?,
         })
     }
 
@@ -138,11 +151,11 @@ mod tests {
 
     #[test]
     fn no_more_is_taken_than_a_tree_uses() {
-        for graph in [false, true] {
-            let Some((memory, granted)) = Memory::of_at_most(most_of_tree(graph) + (1 << 30), graph) else { return };
+        for layout in [Layout::Tree, Layout::Graph] {
+            let Some((memory, granted)) = Memory::of_at_most(most_of_tree(layout) + (1 << 30), layout) else { return };
             let tree = memory.lend();
             assert_eq!((tree.node_capacity(), tree.word_capacity()), (memory.nodes.len(), memory.words.len()));
-            assert!(granted <= most_of_tree(graph), "{granted}");
+            assert!(granted <= most_of_tree(layout), "{granted}");
         }
     }
 
@@ -150,9 +163,9 @@ mod tests {
     fn less_memory_is_taken_where_there_is_not_enough() {
         // 2⁶⁰ bytes, and more than an address can express.
         for bytes in [1 << 60, usize::MAX] {
-            let (memory, granted) = Memory::granted(bytes, false).unwrap();
+            let (memory, granted) = Memory::granted(bytes, Layout::Tree).unwrap();
             assert!(granted < bytes && memory.nodes.len() >= LEAST_NODES);
         }
-        assert_eq!(Memory::of_at_most(8 << 20, true).unwrap().1, 8 << 20);
+        assert_eq!(Memory::of_at_most(8 << 20, Layout::Graph).unwrap().1, 8 << 20);
     }
 }

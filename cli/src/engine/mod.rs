@@ -57,7 +57,8 @@ pub(crate) use fault::{guarded, why_refused};
 pub use inputs::Inputs;
 pub use limits::{Clock, Go};
 pub use memory::{
-    LEAST_TREE_MB, Memory, bytes_of_mb, most_of_cache, peak_resident_bytes, resident_bytes, taken_bytes, too_low,
+    LEAST_TREE_MB, Layout, Memory, bytes_of_mb, most_of_cache, peak_resident_bytes, resident_bytes, taken_bytes,
+    too_low,
 };
 pub use odd::UNKNOWN;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
@@ -202,7 +203,7 @@ impl Engine {
 
     /// Ends the search; the observer then gets its best move.
     pub fn stop(&mut self) {
-        self.control.stop(false);
+        self.control.stop();
     }
 
     /// True while a search runs.
@@ -222,7 +223,7 @@ impl Engine {
 
     fn abort(&mut self) {
         if self.is_searching() {
-            self.control.stop(true);
+            self.control.stop_silently();
             self.control.wait_until_idle();
         }
     }
@@ -240,7 +241,7 @@ pub struct Stopper(Arc<Control>);
 impl Stopper {
     /// Like [`Engine::stop`]. Does nothing if no search runs.
     pub fn stop(&self) {
-        self.0.stop(false);
+        self.0.stop();
     }
 }
 

@@ -23,7 +23,7 @@ use super::held::{HeldEvaluator, Lacking};
 use super::kept::{KeptTree, share_a_tree};
 use super::leaf::LeafRules;
 use super::limits::Go;
-use super::memory::{Memory, most_of_tree};
+use super::memory::{Layout, Memory, most_of_tree};
 use super::params::params_for;
 use super::pipeline::Queues;
 use super::report::{Done, Observer};
@@ -107,9 +107,9 @@ impl Searcher {
         loop {
             let wanted = self.budget.tree_size(&self.settings);
             // Without a tree the thread ends; the next command tells the user.
-            let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.graph) else { return };
+            let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.layout) else { return };
             if granted < wanted.bytes {
-                let why = if granted == most_of_tree(wanted.graph) {
+                let why = if granted == most_of_tree(wanted.layout) {
                     "a tree can't use"
                 } else {
                     "the system does not grant"
@@ -313,7 +313,7 @@ impl Searcher {
             // The moves that are left make progress, so leaves need not be looked up; it would be of no use either, as
             // all are won.
             tables: if safe { Tables::default() } else { tables },
-            graph: self.settings.is_graph(),
+            needs_keys: self.settings.layout() == Layout::Graph,
             restrictions: go.restrictions.clone(),
             root_temperature: go.root_temperature,
         };
@@ -446,7 +446,7 @@ pub(super) mod tests {
     pub fn prepared() -> (Searcher, Memory) {
         let mut settings = Typed::default().meaning().unwrap().settings;
         settings.evaluator.backend = BackendKind::Random;
-        let memory = Memory::of_at_most(1 << 20, settings.is_graph()).unwrap().0;
+        let memory = Memory::of_at_most(1 << 20, settings.layout()).unwrap().0;
         let mut searcher = Searcher::new(settings, Arc::default(), None, Lacking::IsAnError);
         searcher.prepare().unwrap();
         (searcher, memory)
@@ -473,7 +473,7 @@ pub(super) mod tests {
             searcher.time.of_side(searcher.position.side_to_move()).plies_left = Some(77.0);
             searcher.control.begin();
             if ponder {
-                searcher.control.stop(false);
+                searcher.control.stop();
             }
             let go = Go { nodes: Some(10), ponder, ..Go::default() };
             let kept = searcher.time.of(&searcher.settings, &searcher.position).plies_left.is_some();
@@ -620,7 +620,7 @@ pub(super) mod tests {
             let settings = Settings { workers, ..Typed::default().meaning().unwrap().settings };
             let control = Arc::<Control>::default();
             let mut searcher = Searcher::new(settings, Arc::clone(&control), Some(evaluator), Lacking::IsAnError);
-            let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+            let (memory, _) = Memory::of_at_most(1 << 20, Layout::Tree).unwrap();
             let mut search = Search::new(memory.lend(), searcher.settings.params);
             let mut go = |go: &Go| {
                 control.begin();
@@ -636,7 +636,7 @@ pub(super) mod tests {
                 std::thread::scope(|scope| {
                     scope.spawn(|| {
                         std::thread::sleep(Duration::from_millis(200));
-                        control.stop(false);
+                        control.stop();
                     });
                     go(&Go { infinite: true, ..Go::default() })
                 })

@@ -1,6 +1,7 @@
 //! What the engine is told: the meaning of options, not their spelling.
 
 use super::builtin::BuiltIn;
+use super::memory::Layout;
 use super::service::Facts;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
@@ -263,12 +264,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether the search is a graph.
-    pub fn is_graph(&self) -> bool {
-        match self.search_graph {
-            SearchGraph::Graph => true,
-            SearchGraph::Tree => false,
-            SearchGraph::Auto => !matches!(self.evaluator.backend, BackendKind::Random | BackendKind::Constant),
+    /// The layout of the search's memory.
+    pub fn layout(&self) -> Layout {
+        match (self.search_graph, self.evaluator.backend) {
+            (SearchGraph::Tree, _) | (SearchGraph::Auto, BackendKind::Random | BackendKind::Constant) => Layout::Tree,
+            (SearchGraph::Graph | SearchGraph::Auto, _) => Layout::Graph,
         }
     }
 }

@@ -298,7 +298,7 @@ fn visits_of_moves(search: &Search<'_>, visits: &mut Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Clock, Memory};
+    use crate::engine::{Clock, Layout, Memory};
     use crate::options::Typed;
 
     #[test]
@@ -404,7 +404,7 @@ mod tests {
         let settings = Typed::default().meaning().unwrap().settings;
         let hour = Duration::from_secs(3600);
         let Some(begun) = Instant::now().checked_sub(hour) else { return }; // the machine has just been started
-        let (memory, _) = Memory::of_at_most(1 << 20, false).unwrap();
+        let (memory, _) = Memory::of_at_most(1 << 20, Layout::Tree).unwrap();
         let search = Search::new(memory.lend(), settings.params);
         let clock = Some(Clock { left_ms: 36_000_000, ..Clock::default() });
         let (go, position) = (Go { clock, ponder: true, ..Go::default() }, History::startpos());

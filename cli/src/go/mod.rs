@@ -54,7 +54,7 @@ pub use imitation::Imitation;
 pub use params::{Known, Params};
 pub use plan::{Allowed, Plan, Seen};
 pub use restrictions::Restrictions;
-pub use run::{Limits, memory};
+pub use run::{Limits, Stopped, memory};
 pub use samples::{inputs, samples};
 pub use search::{Search, Step};
 pub use setup::Setup;

@@ -1,7 +1,7 @@
 //! A search from its beginning to a limit.
 
 use super::search::{Search, Step};
-use crate::engine::Memory;
+use crate::engine::{Layout, Memory};
 
 /// The most bytes of the tree that a visit takes: a node, and the priors and records of its edges.
 const BYTES_A_VISIT: usize = 2048;
@@ -15,8 +15,8 @@ const LEAST_BYTES: usize = 4 << 20;
 /// If there is no memory.
 pub fn memory(most: usize, visits: u64) -> Result<Memory, String> {
     let needed = usize::try_from(visits).unwrap_or(usize::MAX).saturating_mul(BYTES_A_VISIT);
-    let (memory, _) = Memory::of_at_most(most.min(needed.max(LEAST_BYTES)), true).ok_or("no memory for a tree")?;
-    Ok(memory)
+    let granted = Memory::of_at_most(most.min(needed.max(LEAST_BYTES)), Layout::Graph);
+    granted.map(|(memory, _)| memory).ok_or_else(|| "expected memory for a tree, the system grants none".to_string())
 }
 
 /// The limits at which a search ends by itself.
@@ -30,25 +30,34 @@ pub struct Limits {
     pub step: u64,
 }
 
+/// Why a search has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Stopped {
+    /// A limit is reached, nothing is left to do, or the caller wants no more.
+    Done,
+    /// There is no room for another node.
+    Full,
+}
+
 impl Search<'_> {
     /// Takes steps until a limit is reached, nothing is left to do, or `goes_on`, which is called before each step,
-    /// returns false. The root is always evaluated, so that there is something to report. Returns false if it ended
-    /// because its memory is full.
+    /// returns false. The root is always evaluated, so that there is something to report.
     ///
     /// # Errors
     /// Like [`Search::step`].
-    pub fn run(&mut self, limits: &Limits, mut goes_on: impl FnMut(&mut Self) -> bool) -> Result<bool, String> {
+    pub fn run(&mut self, limits: &Limits, mut goes_on: impl FnMut(&mut Self) -> bool) -> Result<Stopped, String> {
         loop {
             let goes_on = goes_on(self);
             let visits = limits.visits.saturating_sub(self.spent());
             let left = visits.min(limits.playouts.saturating_sub(self.playouts()));
             if self.visits() > 0 && (left == 0 || !goes_on) {
-                return Ok(true);
+                return Ok(Stopped::Done);
             }
             match self.step(left.clamp(1, limits.step.max(1)))? {
                 Step::Progress(_) => {}
-                Step::NothingToDo => return Ok(true),
-                Step::NoRoom => return Ok(false),
+                Step::NothingToDo => return Ok(Stopped::Done),
+                Step::NoRoom => return Ok(Stopped::Full),
             }
         }
     }

@@ -6,7 +6,7 @@ use oncilla_go::{
 };
 use serde_json::Value;
 
-use super::vertex::{self, Vertex};
+use super::vertex::{self, Passes, Vertex};
 use crate::fields::{A_PLAYER, BadField, Fields, Object, integer};
 use crate::go::LEAST_SIDE;
 
@@ -136,7 +136,7 @@ impl Transcript {
         let board = stones(fields, size)?;
         let list = fields.get("moves");
         let list = list.ok_or_else(|| BadField::new("moves", "Must specify an array of [player,location] pairs"))?;
-        let moves = vertex::pairs("moves", list, size, true)?;
+        let moves = vertex::pairs("moves", list, size, Passes::Allowed)?;
         let first = fields.read("initialPlayer", A_PLAYER, |value| vertex::player(value.as_str()?))?;
         let first = first.or(moves.first().map(|(color, _)| *color)).unwrap_or_else(|| mover(&board));
         Ok(Self { board, first, moves })
@@ -187,7 +187,7 @@ fn stones(fields: Fields<'_>, size: Size) -> Result<Board, BadField> {
     let field = "initialStones";
     let mut board = Board::new(size);
     let Some(list) = fields.get(field) else { return Ok(board) };
-    for (color, vertex) in vertex::pairs(field, list, size, false)? {
+    for (color, vertex) in vertex::pairs(field, list, size, Passes::Refused)? {
         // KataGo ignores stones that are off the board.
         let off = || BadField::new(field, format!("Could not parse board location: {}", vertex.name(size)));
         let Vertex::On(point) = vertex else { return Err(off()) };

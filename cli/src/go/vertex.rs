@@ -69,13 +69,21 @@ pub fn player(text: &str) -> Option<Color> {
     }
 }
 
+/// Whether a pass may stand for a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passes {
+    Allowed,
+    Refused,
+}
+
 /// Reads `[player, vertex]` pairs, of which there may be many.
 ///
 /// # Errors
 /// A bad `field`, in KataGo's words.
-pub fn pairs(field: &str, list: &Value, size: Size, pass: bool) -> Result<Vec<(Color, Vertex)>, BadField> {
+pub fn pairs(field: &str, list: &Value, size: Size, passes: Passes) -> Result<Vec<(Color, Vertex)>, BadField> {
     let shape = || BadField::new(field, "Must be an array of pairs of the form: [\"b\" or \"w\", GTP board vertex]");
     let list = list.as_array().ok_or_else(shape)?;
+    let pass = Vertex::On(size.pass());
     let mut pairs = Vec::with_capacity(list.len());
     for pair in list {
         let Some([Value::String(color), Value::String(place)]) = pair.as_array().map(Vec::as_slice) else {
@@ -83,7 +91,7 @@ pub fn pairs(field: &str, list: &Value, size: Size, pass: bool) -> Result<Vec<(C
         };
         let bad = |what: &str, text: &str| BadField::new(field, format!("Could not parse {what}: {text}"));
         let color = player(color).ok_or_else(|| bad("player", color))?;
-        let vertex = Vertex::read(place, size).filter(|vertex| pass || *vertex != Vertex::On(size.pass()));
+        let vertex = Vertex::read(place, size).filter(|vertex| passes == Passes::Allowed || *vertex != pass);
         pairs.push((color, vertex.ok_or_else(|| bad("board location", place))?));
     }
     Ok(pairs)

@@ -22,7 +22,7 @@ use crate::console::aside;
 use crate::engine::{Memory, Settings as EngineSettings, taken_bytes};
 use crate::go::{
     self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Reporter, Search,
-    beside, shares_of_cache,
+    Stopped, beside, shares_of_cache,
 };
 use crate::options::table;
 use crate::options::{Meaning, Typed};
@@ -264,7 +264,8 @@ impl Player {
                 look(search) && task.until.is_none_or(|until| ahead < until)
             });
             search.set_deadline(None);
-            ran?;
+            // A full memory ends a search as a limit does: there is a move to play.
+            let _: Stopped = ran?;
             search.said().iter().for_each(|line| aside(line));
             Ok(then(search))
         })

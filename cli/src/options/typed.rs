@@ -386,15 +386,16 @@ mod tests {
 
     #[test]
     fn a_tree_or_a_graph() {
-        let is_graph = |shape, backend| {
+        use crate::engine::Layout::{Graph, Tree};
+        let layout = |shape, backend| {
             let typed = typed(&[("SearchGraph", shape), ("Backend", backend)]);
-            typed.meaning().unwrap().settings.is_graph()
+            typed.meaning().unwrap().settings.layout()
         };
         for (backend, by_itself) in
-            [("auto", true), ("host", true), ("opencl", true), ("random", false), ("constant", false)]
+            [("auto", Graph), ("host", Graph), ("opencl", Graph), ("random", Tree), ("constant", Tree)]
         {
-            let shapes = ["auto", "graph", "Tree"].map(|shape| is_graph(shape, backend));
-            assert_eq!(shapes, [by_itself, true, false], "{backend}");
+            let shapes = ["auto", "graph", "Tree"].map(|shape| layout(shape, backend));
+            assert_eq!(shapes, [by_itself, Graph, Tree], "{backend}");
         }
         let opt = table::by_name("SearchGraph").unwrap();
         assert!(Typed::default().set(opt, "SearchGraph", "forest").is_err());

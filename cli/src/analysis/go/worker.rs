@@ -12,7 +12,7 @@ use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, Taken};
 use crate::analysis::{failed, nothing};
 use crate::engine::{Facts, guarded};
-use crate::go::{self, Evaluator, Game, Limits, Plan, Search};
+use crate::go::{self, Evaluator, Game, Limits, Plan, Search, Stopped};
 use crate::text::quoted;
 
 /// What a worker needs.
@@ -79,7 +79,7 @@ impl Worker {
         };
         let mut due = Due::new(query.reports);
         let limits = Limits { visits: query.params.max_visits, playouts: query.params.max_playouts, step: STEP };
-        let had_room = search.run(&limits, |search| {
+        let stopped = search.run(&limits, |search| {
             search.said().iter().for_each(|line| self.output.aside(line));
             // There is something to tell once a move has been visited.
             if due.is_now()
@@ -93,7 +93,7 @@ impl Worker {
             !is_over()
         })?;
         search.said().iter().for_each(|line| self.output.aside(line));
-        if !had_room {
+        if stopped == Stopped::Full {
             self.output.aside(&full(query, turn, search.spent()));
         }
         Ok(answer::line(query, turn, &search, false))

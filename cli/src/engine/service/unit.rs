@@ -20,12 +20,19 @@ const ALONE: u32 = 8;
 /// beside others, and so would not be measured again.
 const MEASURED: usize = 3;
 
+/// What a lane's backend runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunsOn {
+    Device,
+    /// One of the host's cores.
+    Core,
+    AllCores,
+}
+
 /// A backend that runs one batch at a time, and room for that batch.
 pub struct Lane {
     pub backend: Box<dyn Backend>,
-    /// Whether the backend has all of the host's cores; other lanes of the host have one.
-    is_wide: bool,
-    is_hosts: bool,
+    runs_on: RunsOn,
     /// Rows of several requests, one after the other.
     pub input: Vec<f32>,
     pub outputs: Outputs,
@@ -34,15 +41,19 @@ pub struct Lane {
 }
 
 impl Lane {
-    fn new(backend: Box<dyn Backend>, is_wide: bool, is_hosts: bool) -> Self {
-        Self { backend, is_wide, is_hosts, input: Vec::new(), outputs: Outputs::default(), failures: 0 }
+    fn new(backend: Box<dyn Backend>, runs_on: RunsOn) -> Self {
+        Self { backend, runs_on, input: Vec::new(), outputs: Outputs::default(), failures: 0 }
+    }
+
+    fn is_wide(&self) -> bool {
+        self.runs_on == RunsOn::AllCores
     }
 
     /// Whether an output that is not finite shows that the backend has failed. What the host says is the network's own
     /// answer, whatever it is, because there is nothing else to ask. Nor is a device given up for outputs that a search
     /// can do without.
     pub fn must_be_numbers(&self, role: Role) -> bool {
-        !self.is_hosts && is_needed(role)
+        self.runs_on == RunsOn::Device && is_needed(role)
     }
 }
 
@@ -109,13 +120,13 @@ pub struct QueueLength {
 impl Unit {
     /// A device, with one lane for each batch that may be on it.
     pub fn device(lanes: Vec<Box<dyn Backend>>) -> Self {
-        Self::new(lanes.into_iter().map(|backend| Lane::new(backend, false, false)).collect(), Rule::Device)
+        Self::new(lanes.into_iter().map(|backend| Lane::new(backend, RunsOn::Device)).collect(), Rule::Device)
     }
 
     /// The host: a lane with all of its cores, and lanes of one core each, if there are several.
     pub fn host(wide: Box<dyn Backend>, narrow: Vec<Box<dyn Backend>>) -> Self {
-        let mut lanes: Vec<Lane> = narrow.into_iter().map(|backend| Lane::new(backend, false, true)).collect();
-        lanes.insert(0, Lane::new(wide, true, true));
+        let mut lanes: Vec<Lane> = narrow.into_iter().map(|backend| Lane::new(backend, RunsOn::Core)).collect();
+        lanes.insert(0, Lane::new(wide, RunsOn::AllCores));
         Self::new(lanes, Rule::Host { alone: ALONE })
     }
 
@@ -180,7 +191,7 @@ impl Unit {
 
     /// The lane with the most cores, for use while the unit runs nothing else.
     pub fn widest(&mut self) -> &mut Lane {
-        let at = self.idle.iter().position(|lane| lane.is_wide).unwrap_or(0);
+        let at = self.idle.iter().position(|lane| lane.is_wide()).unwrap_or(0);
         &mut self.idle[at]
     }
 
@@ -237,7 +248,7 @@ impl Unit {
                 let is_alone = self.flights.is_empty() && waiting.requests == 1 && alone >= ALONE;
                 let has_narrow = self.lanes() > 1;
                 let is_wide = is_alone || !has_narrow;
-                let there = self.idle.iter().any(|lane| lane.is_wide == is_wide);
+                let there = self.idle.iter().any(|lane| lane.is_wide() == is_wide);
                 there.then_some(Departure { rows: self.max_batch, single: true, is_wide })
             }
         }
@@ -249,7 +260,7 @@ impl Unit {
             let met = !self.flights.is_empty() || waiting.requests > 1;
             *alone = if met { 0 } else { alone.saturating_add(1) };
         }
-        let at = self.idle.iter().position(|lane| lane.is_wide == departure.is_wide)?;
+        let at = self.idle.iter().position(|lane| lane.is_wide() == departure.is_wide)?;
         let due = Instant::now() + Duration::from_secs_f64(self.done_in(rows, Instant::now()));
         self.flights.push(Flight { number, rows, due });
         Some(self.idle.swap_remove(at))
@@ -273,7 +284,7 @@ impl Unit {
         if let Some(begun) = begun {
             (self.failures, lane.failures) = (0, 0);
             // The time of a single core says nothing about all of them.
-            if lane.is_wide || self.is_device() {
+            if lane.is_wide() || self.is_device() {
                 let since = last.map_or(begun, |last| last.max(begun));
                 self.pace.add(rows, now.saturating_duration_since(since).as_secs_f64());
             }

@@ -2,7 +2,7 @@
 //! network.
 
 use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
-use crate::engine::Memory;
+use crate::engine::{Layout, Memory};
 use crate::go::human::Way;
 use crate::go::{Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Search};
 use hashbrown::HashMap;
@@ -127,7 +127,7 @@ fn exploring_only([weightless, weightful]: [f64; 2]) -> Option<HumanExploration>
 
 /// Does something with a search of so many visits.
 fn searched<T>((game, plan): (Arc<Game>, Plan), visits: u64, look: impl FnOnce(&mut Search<'_>) -> T) -> T {
-    let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
+    let (memory, _) = Memory::of_at_most(BYTES, Layout::Graph).expect("memory");
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
     search_on(&mut search, visits);
     look(&mut search)
@@ -409,7 +409,7 @@ fn the_end_of_the_game_may_be_looked_at_aside() {
 fn a_full_tree_goes_on_with_visits_that_leave_the_root_alone() {
     let (game, mut plan) = imitating(&json!({}), 1, &beside());
     plan.human_exploration = exploring_only([0.8, 0.0]);
-    let (memory, _) = Memory::of_at_most(64 << 10, true).expect("memory");
+    let (memory, _) = Memory::of_at_most(64 << 10, Layout::Graph).expect("memory");
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
     search_on(&mut search, 15_000);
     let counted = u64::from(visits(&search).iter().sum::<u32>());

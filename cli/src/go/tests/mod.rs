@@ -4,10 +4,10 @@ mod human;
 mod reuse;
 
 use super::notes::{At, Note};
-use super::{Evaluator, Game, Limits, Plan, Search, Step};
+use super::{Evaluator, Game, Limits, Plan, Search, Step, Stopped};
 use crate::analysis::go::Defaults;
 use crate::engine::faulty::{Fault, serve_on_watched_device};
-use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Memory, Weights};
+use crate::engine::{BackendKind, EvaluatorSettings, HintsFrom, Layout, Memory, Weights};
 use hashbrown::HashMap;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::search::{EdgeView, NodeView};
@@ -83,13 +83,13 @@ fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
     let size = Size::new(5, 5).expect("a size");
     let plan = Box::new(|call| (call >= 5).then_some(Fault::Silent));
     let _held = evaluator.on_service(size, |graph| serve_on_watched_device(graph, plan, patience));
-    let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
+    let (memory, _) = Memory::of_at_most(BYTES, Layout::Graph).expect("memory");
     let query = |moves: Value| asked(&json!({"moves": moves, "boardXSize": 5, "boardYSize": 5}), 3);
     let (game, plan) = query(json!([]));
     let mut search = Search::new(Arc::clone(&evaluator), &memory, game, plan).expect("a search");
     search.set_deadline(Instant::now().checked_add(Duration::from_millis(300)));
     let limits = |visits| Limits { visits, playouts: u64::MAX, step: 3 };
-    assert_eq!(search.run(&limits(1000), |_| true), Ok(true));
+    assert_eq!(search.run(&limits(1000), |_| true), Ok(Stopped::Done));
     let said = search.said().join(". ");
     assert!(said.contains("no time left"), "{said}");
     assert!((1..1000).contains(&search.visits()), "{}", search.visits());
@@ -97,7 +97,7 @@ fn a_device_that_hangs_costs_a_move_no_more_than_its_time() {
     search.set_deadline(None);
     let (game, plan) = query(json!([["B", "C3"]]));
     search.turn_to(game, plan).expect("the host's word");
-    assert_eq!(search.run(&limits(100), |_| true), Ok(true));
+    assert_eq!(search.run(&limits(100), |_| true), Ok(Stopped::Done));
     let said = search.said().join(". ");
     assert!(!said.contains("takes over"), "{said}");
     assert!(search.visits() >= 100);
@@ -108,7 +108,7 @@ const BYTES: usize = 4 << 20;
 
 /// Searches the last position of a query, and returns what `look` makes of the search.
 fn search<T>(fields: &Value, batch: usize, visits: u64, look: impl FnOnce(&Search<'_>) -> T) -> T {
-    let ((game, plan), (memory, _)) = (asked(fields, batch), Memory::of_at_most(BYTES, true).expect("memory"));
+    let ((game, plan), (memory, _)) = (asked(fields, batch), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
     search_on(&mut search, visits);
     look(&search)
@@ -148,7 +148,7 @@ fn made(said: &[String]) -> usize {
 fn what_runs_a_size_stays_while_it_is_searched() {
     let evaluator = Arc::new(evaluator());
     let boards: Vec<_> = (4..10).map(empty_board).collect();
-    let memory = || Memory::of_at_most(BYTES, true).expect("memory").0;
+    let memory = || Memory::of_at_most(BYTES, Layout::Graph).expect("memory").0;
     let memories: Vec<_> = boards.iter().map(|_| memory()).collect();
     let count = boards.len();
     let all = boards.into_iter().zip(&memories);
@@ -278,7 +278,7 @@ fn what_is_unsure_counts_less() {
     let weights = |moves: Value, fields: Value| {
         let mut query = plainly(&json!({ "rules": "tromp-taylor", "moves": moves }));
         query["overrideSettings"].as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
         let mut search = Search::new(Arc::clone(&evaluator), &memory, game, plan).expect("a search");
         search_on(&mut search, 150);
         let (root, (at, note)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
@@ -438,7 +438,7 @@ fn ownership_of_moves_is_always_there() {
         "overrideSettings": { "rootSymmetryPruning": false } });
     let query = Arc::new(Defaults::default().read("", query.as_object().unwrap()).query.expect("a query").query);
     let game: Arc<Game> = Arc::new(query.setup.game(0));
-    let (memory, _) = Memory::of_at_most(BYTES, true).expect("memory");
+    let (memory, _) = Memory::of_at_most(BYTES, Layout::Graph).expect("memory");
     // Half of this memory is taken before all moves of the root are visited.
     let plan = query.plan(1, 12 << 10);
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");

@@ -1,7 +1,7 @@
 //! Tests of trees that are kept from move to move.
 
 use super::*;
-use crate::go::{Limits, memory};
+use crate::go::{Limits, Stopped, memory};
 
 /// The query with these settings, and with those under which the network sees the moves of the game.
 fn playing(query: &Value, settings: Value) -> Value {
@@ -63,7 +63,7 @@ fn a_tree_goes_on_as_if_it_had_begun_here() {
     for (seed, rules) in (0..60).zip(RULES.into_iter().cycle()) {
         let settings = json!({ "rootPolicyTemperature": 1.3, "rootNumSymmetriesToSample": 1 + seed % 3 });
         let query = playing(&some_game(seed, rules), settings);
-        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
         let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
         search_on(&mut search, 150);
         let line = line(&search, 1 + seed as usize % 3, 8);
@@ -136,7 +136,7 @@ fn another_game_begins_anew() {
         ("its advantage", playing(&query, advantage(1.0)), playing(&after(&query, &d4), advantage(1.0)), false),
         ("the other's", playing(&query, advantage(1.0)), playing(&after(&query, &d4), advantage(-1.0)), true),
     ] {
-        let ((game, plan), (memory, _)) = (asked(&first, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let ((game, plan), (memory, _)) = (asked(&first, 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
         let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
         search_on(&mut search, 400);
         let (game, plan) = asked(&then, 1);
@@ -166,7 +166,7 @@ fn a_tree_goes_on_through_a_game() {
         let before = search.visits();
         reused += before;
         let limits = Limits { visits: before + 300, playouts: u64::MAX, step: 64 };
-        search.run(&limits, |_| true).expect("a search");
+        assert_eq!(search.run(&limits, |_| true), Ok(Stopped::Done));
         assert!(search.visits() >= before + 300, "{moves}");
         let [(color, text)] = &line(&search, 1, 1)[..] else { panic!("no move") };
         query = after(&query, &[(*color, text.as_str())]);
@@ -185,7 +185,7 @@ fn what_was_found_out_elsewhere_is_forgotten_in_part() {
         // The same pattern occurs at one end of the board after different moves at the other end.
         let begun = json!({ "boardXSize": 8, "boardYSize": 3, "moves": [["B", "D2"]] });
         let query = playing(&begun, json!({ "subtreeValueBiasFreeProp": free }));
-        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, true).expect("memory"));
+        let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
         let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
         search_on(&mut search, 3000);
         let line = line(&search, 1, 8);

@@ -3,7 +3,7 @@
 use crate::analysis::go::answer;
 use crate::analysis::go::query::{Defaults, Query};
 use crate::go::tests::evaluator_with;
-use crate::go::{self, Evaluator, Game, Imitation, Known, Limits, Params, Plan, Search};
+use crate::go::{self, Evaluator, Game, Imitation, Known, Limits, Params, Plan, Search, Stopped};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ fn said(networks: &[Arc<Evaluator>; 2], position: Position, settings: &[(&str, &
     let memory = go::memory(4 << 20, 1).expect("memory");
     let mut search = Search::new(Arc::clone(evaluator), &memory, game, plan).expect("a search");
     let limits = Limits { visits: query.params.max_visits, playouts: query.params.max_playouts, step: 64 };
-    search.run(&limits, |_| true).expect("a search");
+    assert_eq!(search.run(&limits, |_| true), Ok(Stopped::Done));
     format!("{:?} {:?}", answer::line(&query, turn, &search, false), read.warnings)
 }
 
