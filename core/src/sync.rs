@@ -30,6 +30,16 @@ pub fn set(word: &AtomicU32, to: u32) {
     word.store(to, Ordering::Relaxed);
 }
 
+/// Writes a word that others read by [`see`], without a lock: what was written before is there for them.
+pub fn publish(word: &AtomicU32, to: u32) {
+    word.store(to, Ordering::Release);
+}
+
+/// Reads a word that was [`publish`]ed.
+pub fn see(word: &AtomicU32) -> u32 {
+    word.load(Ordering::Acquire)
+}
+
 /// Prefetches a word that will be read or written soon, without waiting for it.
 #[cfg(not(loom))]
 #[inline(always)]

@@ -4,7 +4,7 @@ use super::memory::NodeWords;
 use super::node::STATE;
 use super::share::{self, SHARES};
 use crate::place;
-use crate::sync::{AtomicU32, Lock, get, set};
+use crate::sync::{AtomicU32, Lock, get, publish, see, set};
 
 /// No slot.
 pub const NONE: u32 = 0;
@@ -96,7 +96,8 @@ impl Pool {
         let first = get(&self.fresh);
         let end = (first + wanted).min(nodes.len() as u32);
         place::span(nodes, first as usize, (end - first) as usize).iter().for_each(|node| set(&node[STATE], 0));
-        set(&self.fresh, end);
+        // Whoever walks the nodes must not find what an earlier search, or the memory's last owner, left in them.
+        publish(&self.fresh, end);
         (end > first).then_some(first)
     }
 
@@ -141,9 +142,9 @@ impl Pool {
         get(&self.out).saturating_sub(held) as usize
     }
 
-    /// All slots that have been used so far are below this one.
+    /// All slots that have been used so far are below this one. All below it have a state of this search.
     pub fn high_water(&self) -> u32 {
-        get(&self.fresh)
+        see(&self.fresh)
     }
 }
 
