@@ -121,6 +121,8 @@ impl Engine {
         let end = Arc::clone(&control).end_on_drop();
         let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || {
             let _end = end;
+            // It is gone before the end is told: a `go` that is sent after that fails, and is not lost.
+            let inbox = inbox;
             searcher.run(&inbox);
         });
         // Without a thread there is no engine; commands then fail with a line that says so.
