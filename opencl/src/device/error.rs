@@ -116,10 +116,14 @@ impl std::error::Error for Error {}
 
 impl Error {
     /// Whether smaller groups may help: a driver has refused groups that are within its own limits, for lack of
-    /// registers or local memory. (A buffer that it does not make, with the same status, has no groups.)
+    /// registers or local memory. (What makes, fills or reads a buffer and fails with the same status has no groups.)
     pub fn is_of_groups(&self) -> bool {
         let statuses = [CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
-        matches!(self, Error::Call { call, status, .. } if statuses.contains(status) && !call.starts_with("clCreate"))
+        let is_of_buffer = |call: &str| {
+            let calls = ["clCreate", "clEnqueueCopyBuffer", "clEnqueueReadBuffer", "clEnqueueWriteBuffer"];
+            calls.iter().any(|of_buffer| call.starts_with(of_buffer))
+        };
+        matches!(self, Error::Call { call, status, .. } if statuses.contains(status) && !is_of_buffer(call))
     }
 
     /// Whether smaller batches may help: some drivers find out only at a launch that there is too little memory.
@@ -208,6 +212,17 @@ mod tests {
         for error in all {
             let line = error.to_string();
             assert!(!line.contains('\n') && line.len() < 1000, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_transfer_without_memory_has_no_groups() {
+        let error = |call: &str| Error::Call { device: "x".into(), call: call.into(), status: CL_OUT_OF_RESOURCES };
+        for call in ["clCreateBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer"] {
+            assert!(!error(call).is_of_groups() && error(call).is_of_memory(), "{call}");
+        }
+        for call in ["clEnqueueNDRangeKernel dense", "clFinish", "a batch: dense"] {
+            assert!(error(call).is_of_groups() && error(call).is_of_memory(), "{call}");
         }
     }
 

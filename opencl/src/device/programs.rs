@@ -61,7 +61,9 @@ impl ProgramKey {
         Self {
             head: format!(
                 "oncilla program 1\ndevice: {name}\nvendor: {vendor}\ndriver: {driver}\nplatform: {platform}\n\
-                 version: {version}\nunits: {compute_units}\noptions: {options}\ntext: {text:016x}\n"
+                 version: {version}\nunits: {compute_units}\nbits: {bits}\noptions: {options}\ntext: {text:016x}\n",
+                // Drivers for programs of 32 and of 64 bits may share all of their names.
+                bits = usize::BITS,
             ),
         }
     }

@@ -792,7 +792,7 @@ impl<'d> Commands<'_, 'd> {
         session.fits("write", to, input.len())?;
         let (bytes, from) = (size_of_val(input), input.as_ptr().cast());
         let mut event = null_mut();
-        let place = if session.times.is_some() { &raw mut event } else { null_mut() };
+        let place = if session.is_watched() { &raw mut event } else { null_mut() };
         // SAFETY: the buffer has room for `input`, which is lent until the queue is empty; `place` is null or for an
         // event.
         let status =

@@ -6,8 +6,9 @@
 //!
 //! For a few positions a GPU mostly waits for memory and for launches (4 µs each on an H200, more elsewhere). So a
 //! group fetches the next part of its operands while it multiplies the current one, and a few positions get small
-//! groups that fetch more at a time ([`Shapes`]). How many are a few depends on the GPU's units. Sums are added in the
-//! same order, so that an answer does not depend on it.
+//! groups that fetch more at a time ([`Shapes`]). How many are a few depends on the GPU's units, and on how much of a
+//! large group they would leave empty, as a group multiplies all of its rows. Sums are added in the same order, so that
+//! an answer does not depend on it.
 
 use super::{ALONE_ITEMS, Kernels, Range, Tuning, halves};
 
@@ -136,9 +137,11 @@ impl Shapes {
             depth: few_depth,
         };
         let units = kernels.session.device().compute_units as usize;
-        // The rows of this many groups less one, and one more.
+        // Beyond the rows of this many groups there are enough large ones; and up to half of a large group's rows at
+        // least half of its work would be for nothing.
         let enough = (GROUPS_OF_UNIT * units).div_ceil(many.across(products)).saturating_sub(1);
-        let from = enough * many.rows(columns) / products.rows + 1;
+        let rows = many.rows(columns);
+        let from = (enough * rows).max(rows / 2) / products.rows + 1;
         let has_few = columns > FEW_COLUMNS && from > 1;
         Self { many, few: has_few.then_some((few, from)) }
     }
