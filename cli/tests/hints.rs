@@ -17,7 +17,11 @@ fn statistics(engine: &mut Engine, position: &str, nodes: u32) -> Vec<String> {
 
 /// The prior of a root move in percent, after one evaluation of the root.
 fn prior(engine: &mut Engine, mv: &str) -> f64 {
-    let lines = statistics(engine, HANGING, 3);
+    prior_in(engine, HANGING, mv)
+}
+
+fn prior_in(engine: &mut Engine, position: &str, mv: &str) -> f64 {
+    let lines = statistics(engine, position, 3);
     let line =
         lines.iter().find(|line| line.starts_with(&format!("info string {mv} "))).expect("the move's statistics");
     let text = line.split_once("(P:").expect("a prior").1.split_once('%').expect("per cent").0;
@@ -51,6 +55,23 @@ fn the_networks_in_the_program_bring_their_own_and_files_have_none() {
     assert_ne!(own, plain);
     assert_eq!(search(&[&tiny]), plain);
     assert_eq!(search(&[&tiny, &hints]), own);
+}
+
+/// Black is lost, but a third occurrence is a draw, although the king would be mated there if the game went on.
+#[test]
+fn a_move_that_draws_by_repetition_keeps_its_prior() {
+    let fen = "position fen 6k1/5ppp/8/8/8/8/5PPP/3Q2K1 w - - 0 1 moves";
+    let [twice, thrice] =
+        ["d1d2 g8f8 d2d1", "d1d2 g8f8 d2d1 f8g8 d1d2 g8f8 d2d1"].map(|moves| format!("{fen} {moves}"));
+    for cache in ["--nncache=0", "--nncache=10000"] {
+        let mut engine = with(&["--weights=small", cache]);
+        // The position is the same, and so are all planes that the network sees.
+        let [before, after] = [&twice, &thrice].map(|position| prior_in(&mut engine, position, "f8g8"));
+        assert!(after > 5.0 * before, "{before}% → {after}%");
+        engine.say(&thrice);
+        let heard = engine.ask("go nodes 40", "bestmove");
+        assert_eq!(heard.last().map(|line| line.as_str()), Some("bestmove f8g8"));
+    }
 }
 
 #[test]

@@ -46,6 +46,15 @@ pub enum Pushed<'a> {
     Known(Value, &'a mut [f32]),
 }
 
+/// What a position's evaluation depends on, besides the position and its moves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances<'a> {
+    /// The indices of the moves that end the game as a draw, because of the positions before: hints have to know.
+    pub drawing: &'a [usize],
+    /// Changes the key for the cache. Other circumstances need another one.
+    pub salt: u64,
+}
+
 /// The positions that a thread wants evaluated together, and later their answers. The buffers grow with the first
 /// batches and are kept.
 ///
@@ -148,16 +157,16 @@ impl Batch {
     /// Asks the cache for the last position of `history`, whose legal moves are `moves`. If there is no cache, or it
     /// does not know the position, the position is appended to the batch.
     pub fn push(&mut self, history: &History, moves: &[Move]) -> Pushed<'_> {
-        self.push_part(history, moves, 0)
+        self.push_with(history, moves, Circumstances::default())
     }
 
-    /// Like [`Batch::push`] with a part of the legal moves. Each such part needs another `salt`, which changes the key
-    /// for the cache.
-    pub fn push_part(&mut self, history: &History, moves: &[Move], salt: u64) -> Pushed<'_> {
+    /// Like [`Batch::push`], under other circumstances. `moves` may also be a part of the legal moves, which is a
+    /// circumstance for the cache.
+    pub fn push_with(&mut self, history: &History, moves: &[Move], with: Circumstances<'_>) -> Pushed<'_> {
         let start = self.next_start();
         self.logits.truncate(start);
         self.logits.resize(start + moves.len(), 0.0);
-        let key = self.cache.is_some().then(|| self.needs.cache_key(history) ^ salt);
+        let key = self.cache.is_some().then(|| self.needs.cache_key(history) ^ with.salt);
         let known = self.cache.as_ref().zip(key).and_then(|(cache, key)| cache.get(key, &mut self.logits[start..]));
         if let Some(value) = known {
             // These logits stand behind those of the batch until the next position is pushed.
@@ -167,7 +176,7 @@ impl Batch {
         match key.and_then(|key| self.earlier(key, moves.len())) {
             Some(earlier) => self.twins.push((at, earlier)),
             None => {
-                self.push_row(history, moves);
+                self.push_row(history, moves, with.drawing);
                 self.rows.push(at);
             }
         }
@@ -188,7 +197,7 @@ impl Batch {
     }
 
     /// Makes a position that is going to be evaluated ready for that.
-    fn push_row(&mut self, history: &History, moves: &[Move]) {
+    fn push_row(&mut self, history: &History, moves: &[Move], drawing: &[usize]) {
         match self.needs {
             Needs::Planes(inputs) => {
                 let transform = inputs.encode(history, &mut self.planes);
@@ -197,7 +206,7 @@ impl Batch {
                 let place = self.rows.len() * inputs.numbers()..(self.rows.len() + 1) * inputs.numbers();
                 self.input.resize(self.input.len().max(place.end), 0.0);
                 inputs.write(&self.planes, &mut self.input[place]);
-                self.looks.add(history.board(), moves);
+                self.looks.add(history.board(), moves, drawing);
             }
             Needs::Key(inputs) => {
                 inputs.encode(history, &mut self.planes);

@@ -295,6 +295,11 @@ impl Evaluator {
         Batch::new(needs, Looks::new(self.hints.clone()), cache)
     }
 
+    /// Whether evaluations are corrected by hints.
+    pub(super) fn has_hints(&self) -> bool {
+        self.hints.is_some()
+    }
+
     /// Evaluates the batch. If a device fails to, the host evaluates it, and in the end takes over. Each such event is
     /// told once, in the line that is returned; so is the first time that an answer of the network is not a finite
     /// number and is replaced.

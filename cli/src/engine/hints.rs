@@ -48,6 +48,8 @@ pub struct Looks {
 struct Look {
     board: Board,
     moves: Vec<Move>,
+    /// The indices of the moves that end the game as a draw.
+    drawing: Vec<usize>,
     gains: Vec<i32>,
     of_position: OfPosition,
     /// Empty until someone has looked at the position.
@@ -55,17 +57,19 @@ struct Look {
 }
 
 impl Look {
-    fn set(&mut self, board: &Board, moves: &[Move]) {
+    fn set(&mut self, board: &Board, moves: &[Move], drawing: &[usize]) {
         self.board.clone_from(board);
         self.moves.clear();
         self.moves.extend_from_slice(moves);
+        self.drawing.clear();
+        self.drawing.extend_from_slice(drawing);
         self.of_moves.clear();
     }
 
     fn look(&mut self) {
         self.gains.resize(self.moves.len(), 0);
         self.of_moves.resize(self.moves.len(), [0.0; tactics::OF_MOVE]);
-        self.of_position = tactics::look(&self.board, &self.moves, &mut self.gains, &mut self.of_moves);
+        self.of_position = tactics::look(&self.board, &self.moves, &self.drawing, &mut self.gains, &mut self.of_moves);
     }
 }
 
@@ -79,15 +83,16 @@ impl Looks {
         self.len = 0;
     }
 
-    /// Adds a position, which someone has to look at before its evaluation is corrected.
-    pub fn add(&mut self, board: &Board, moves: &[Move]) {
+    /// Adds a position, which someone has to look at before its evaluation is corrected. `drawing` has the indices of
+    /// the moves that end the game as a draw.
+    pub fn add(&mut self, board: &Board, moves: &[Move], drawing: &[usize]) {
         if self.hints.is_none() {
             return;
         }
         if self.len == self.looks.len() {
             self.looks.push(Mutex::default());
         }
-        self.looks[self.len].get_mut().unwrap_or_else(PoisonError::into_inner).set(board, moves);
+        self.looks[self.len].get_mut().unwrap_or_else(PoisonError::into_inner).set(board, moves, drawing);
         self.len += 1;
     }
 

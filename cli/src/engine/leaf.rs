@@ -1,13 +1,16 @@
 //! What the rules and the tablebases say of a leaf: the part of an evaluation that needs no network.
 
 use super::Search;
+use super::batch::Circumstances;
 use super::restrict::Restrictions;
 use super::tables::{TableResult, Tables};
+use fnv::FnvHasher;
 use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
 use oncilla_core::search::Event;
 use oncilla_core::stats::Counts;
+use std::hash::Hasher;
 use std::sync::Arc;
 
 /// What a search asks about every leaf.
@@ -36,6 +39,10 @@ pub struct LeafReader {
     kept: Vec<ChessMove>,
     /// What the restrictions add to the leaf's key in the cache of evaluations; 0 if all moves may be searched.
     salt: u64,
+    /// Whether evaluations are corrected by hints.
+    has_hints: bool,
+    /// The indices of the leaf's moves that end the game as a draw by its history, if there are hints.
+    drawing: Vec<usize>,
 }
 
 /// What is known of a leaf.
@@ -47,8 +54,8 @@ pub enum Leaf {
 }
 
 impl LeafReader {
-    /// A reader of leaves below `root`.
-    pub fn new(rules: LeafRules, root: &History) -> Self {
+    /// A reader of leaves below `root`. `has_hints` is whether evaluations are corrected by hints.
+    pub fn new(rules: LeafRules, has_hints: bool, root: &History) -> Self {
         let root = Box::new(root.clone());
         Self {
             rules,
@@ -58,6 +65,8 @@ impl LeafReader {
             moves: MoveList::new(),
             kept: Vec::new(),
             salt: 0,
+            has_hints,
+            drawing: Vec::new(),
         }
     }
 
@@ -86,7 +95,19 @@ impl LeafReader {
         };
         match verdict {
             Some(verdict) => Leaf::Ended(Answer { key, verdict }),
-            None => Leaf::Open(key),
+            None => {
+                self.find_drawing_moves(plies);
+                Leaf::Open(key)
+            }
+        }
+    }
+
+    /// Hints see what a move leaves hanging, but if the game is over after it, nobody takes that.
+    fn find_drawing_moves(&mut self, plies: usize) {
+        self.drawing.clear();
+        if self.has_hints {
+            let moves: &[ChessMove] = if self.salt == 0 { &self.moves } else { &self.kept };
+            self.history.drawing_moves(moves, plies, self.rules.two_fold_draws, |at| self.drawing.push(at));
         }
     }
 
@@ -139,10 +160,15 @@ impl LeafReader {
         if self.salt == 0 { &self.moves } else { &self.kept }
     }
 
-    /// What the leaf's evaluation is kept under in the cache, besides the position: 0 unless some moves are not
-    /// searched.
-    pub fn salt(&self) -> u64 {
-        self.salt
+    /// What the leaf's evaluation depends on besides the position: which moves are searched, and which are draws.
+    pub fn circumstances(&self) -> Circumstances<'_> {
+        let mut salt = self.salt;
+        if !self.drawing.is_empty() {
+            let mut hasher = FnvHasher::default();
+            self.drawing.iter().for_each(|&at| hasher.write_u16(pack(self.moves()[at])));
+            salt = salt.wrapping_add(hasher.finish());
+        }
+        Circumstances { drawing: &self.drawing, salt }
     }
 
     /// Divides the logits by the root's own temperature, if the event's leaf is the root and has one.

@@ -43,7 +43,7 @@ impl Leaves {
     /// No leaves yet, for a search below `position`.
     pub fn new(settings: &Settings, shared: &Shared<'_, '_>, rules: LeafRules, position: &History) -> Self {
         Self {
-            reader: LeafReader::new(rules, position),
+            reader: LeafReader::new(rules, shared.evaluator.has_hints(), position),
             size: batch_size(settings, shared.evaluator),
             events: Vec::new(),
             keys: Vec::new(),
@@ -98,7 +98,7 @@ impl Leaves {
         counts: &mut Counts,
     ) -> Option<Box<Event>> {
         let reader = &self.reader;
-        match self.positions.push_part(reader.history(), reader.moves(), reader.salt()) {
+        match self.positions.push_with(reader.history(), reader.moves(), reader.circumstances()) {
             Pushed::Waits => {
                 self.keys.push(key);
                 self.events.push(event);

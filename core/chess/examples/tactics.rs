@@ -21,7 +21,7 @@ fn main() -> std::io::Result<()> {
         let mut moves = MoveList::new();
         history.legal_moves(&mut moves);
         let (mut gains, mut seen) = (vec![0; moves.len()], vec![[0.0; OF_MOVE]; moves.len()]);
-        let position = look(history.board(), &moves, &mut gains, &mut seen);
+        let position = look(history.board(), &moves, &[], &mut gains, &mut seen);
         put(&[moves.len() as f32])?;
         put(&position)?;
         for (mv, seen) in moves.iter().zip(seen) {

@@ -43,26 +43,38 @@ pub(crate) mod of_move {
     pub(crate) const THREAT: usize = 6;
     pub(crate) const CHECK: usize = 8;
     pub(crate) const MATE: usize = 9;
+    /// Whether a mate that the other side threatens is still possible.
+    const MATED: usize = 22;
     pub(crate) const GAIN: usize = 25;
     pub(crate) const GAIN_BEHIND_BEST: usize = 26;
+    /// What depends on the moves that follow. (0 is what the move itself takes, 1 to 3 what is lost for it, 7 is the
+    /// second threat.)
+    pub(crate) const WHAT_FOLLOWS: [usize; 9] = [1, OTHER_LOST, 3, BALANCE, THREAT, 7, CHECK, MATED, GAIN];
 }
 
 /// Fills in what is seen of each of the position's legal `moves`, and returns what is seen of the position. `gains` is
-/// room for as many numbers as there are moves.
+/// room for as many numbers as there are moves. `drawing` has the indices of the moves that end the game as a draw,
+/// whatever stands on the board ([`History::drawing_moves`](crate::History::drawing_moves)).
 ///
 /// # Panics
 ///
 /// If `moves`, `gains` and `seen` differ in length.
-pub fn look(board: &Board, moves: &[Move], gains: &mut [i32], seen: &mut [OfMove]) -> OfPosition {
+pub fn look(board: &Board, moves: &[Move], drawing: &[usize], gains: &mut [i32], seen: &mut [OfMove]) -> OfPosition {
     assert_eq!(moves.len(), seen.len(), "numbers for each move");
     exchanges::gains(board, moves, gains);
     let view = View::of(board);
     for ((&mv, &mut gain), seen) in moves.iter().zip(gains).zip(&mut *seen) {
         *seen = view.of_move(mv, gain);
     }
+    drawing.iter().for_each(|&at| forget_what_follows(&mut seen[at]));
     behind_best(seen, of_move::BALANCE, of_move::BEHIND_BEST);
     behind_best(seen, of_move::GAIN, of_move::GAIN_BEHIND_BEST);
     view.of_position(moves.len())
+}
+
+/// What is seen of a move behind which nothing follows: it wins and loses nothing, and threatens nothing.
+fn forget_what_follows(seen: &mut OfMove) {
+    of_move::WHAT_FOLLOWS.iter().for_each(|&what| seen[what] = 0.0);
 }
 
 /// Fills in, at index `behind`, by how much each move has less than the best one at index `what`.

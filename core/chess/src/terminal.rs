@@ -1,6 +1,6 @@
 //! Why a game is over; the reasons are in the order in which a search asks for them.
 
-use cozy_chess::{BitBoard, Board, Piece};
+use cozy_chess::{BitBoard, Board, Move, Piece};
 
 use crate::history::{History, Position};
 use crate::movegen::has_legal_move;
@@ -78,6 +78,62 @@ impl<const CAP: usize> History<CAP> {
         }
         (two_fold_draws && repeats_below_root(last, plies_from_root))
             .then_some(Terminal::TwoFold { cycle: last.cycle_length() })
+    }
+}
+
+impl<const CAP: usize> History<CAP> {
+    /// Calls `each` with the index of each of `moves` after which the game is a draw by its history: by rule 50, or by
+    /// a repetition. `plies_from_root` and `two_fold_draws` are as in [`History::terminal`], for the last position,
+    /// whose legal moves `moves` are.
+    ///
+    /// Moves are played and taken back for that: if the history is full, its oldest position is forgotten.
+    ///
+    /// ```
+    /// use oncilla_chess::{History, MoveList, notation};
+    /// let mut history: History = History::from_fen("6k1/5ppp/8/8/8/8/5PPP/3Q2K1 w - - 0 1")?;
+    /// for text in "d1d2 g8f8 d2d1 f8g8 d1d2 g8f8 d2d1".split(' ') {
+    ///     history.push(notation::parse_move(history.board(), text).unwrap());
+    /// }
+    /// let (mut moves, mut drawing) = (MoveList::new(), Vec::new());
+    /// history.legal_moves(&mut moves);
+    /// history.drawing_moves(&moves, 0, true, |at| drawing.push(moves[at].to_string()));
+    /// assert_eq!(drawing, ["f8g8"]);
+    /// # Ok::<(), oncilla_chess::FenError>(())
+    /// ```
+    pub fn drawing_moves(
+        &mut self,
+        moves: &[Move],
+        plies_from_root: usize,
+        two_fold_draws: bool,
+        mut each: impl FnMut(usize),
+    ) {
+        // The shortest repetition takes four plies.
+        if self.rule50() < 3 {
+            return;
+        }
+        for (at, &mv) in moves.iter().enumerate() {
+            if self.rule50() < 99 && !self.may_repeat(mv) {
+                continue;
+            }
+            self.push(mv);
+            let terminal = self.terminal(plies_from_root + 1, two_fold_draws);
+            self.pop();
+            let by_history = [Terminal::FiftyMoves, Terminal::Threefold];
+            if terminal.is_some_and(|why| by_history.contains(&why) || matches!(why, Terminal::TwoFold { .. })) {
+                each(at);
+            }
+        }
+    }
+
+    /// Whether after `mv` the pieces could stand as they did before: it may say yes for too many moves, but not for
+    /// too few. That saves playing nearly all of them.
+    fn may_repeat(&self, mv: Move) -> bool {
+        let (board, us) = (self.board(), self.side_to_move());
+        let moved = mv.from.bitboard() | mv.to.bitboard();
+        (3..=usize::from(self.rule50())).step_by(2).map_while(|plies| self.back(plies)).any(|earlier| {
+            let (ours, theirs) = (earlier.board().colors(us), earlier.board().colors(!us));
+            theirs == board.colors(!us) && ours == board.colors(us) ^ moved
+        })
     }
 }
 

@@ -33,7 +33,7 @@ fn check(network: &str) {
         let mut moves = MoveList::new();
         history.legal_moves(&mut moves);
         let (mut gains, mut seen) = (vec![0; moves.len()], vec![[0.0; OF_MOVE]; moves.len()]);
-        let position = look(history.board(), &moves, &mut gains, &mut seen);
+        let position = look(history.board(), &moves, &[], &mut gains, &mut seen);
         let policy: Vec<Vec<f32>> = moves.iter().map(|mv| numbers(&row["policy"][mv.to_string()])).collect();
         let mut logits: Vec<f32> = policy.iter().map(|both| both[0].max(1e-7).ln()).collect();
         let wdl = [0, 1].map(|at| numbers(&row["wdl"][at]));

@@ -26,7 +26,7 @@ fn seen(history: &History) -> (OfPosition, Vec<(Move, OfMove)>) {
     let mut moves = MoveList::new();
     history.legal_moves(&mut moves);
     let (mut gains, mut of_moves) = (vec![0; moves.len()], vec![[0.0; OF_MOVE]; moves.len()]);
-    let position = look(history.board(), &moves, &mut gains, &mut of_moves);
+    let position = look(history.board(), &moves, &[], &mut gains, &mut of_moves);
     (position, moves.iter().copied().zip(of_moves).collect())
 }
 
@@ -75,6 +75,26 @@ fn what_a_move_leaves_and_threatens() {
     // Two pieces are attacked at once.
     let both = of_move("4k3/8/7r/8/1n6/8/8/2B1K3 w - - 0 1", "c1d2");
     assert_eq!((both[THREAT], both[SECOND_THREAT]), (scale(500), scale(310)));
+}
+
+/// Nobody takes what hangs, or mates, after a move that ends the game as a draw.
+#[test]
+fn behind_a_draw_nothing_follows() {
+    let history: History = History::from_fen("5k2/5ppp/8/8/8/8/5PPP/3Q2K1 b - - 5 4").expect("a position");
+    let mut moves = MoveList::new();
+    history.legal_moves(&mut moves);
+    let at = moves.iter().position(|mv| mv.to_string() == "f8g8").expect("a legal move");
+    let look_at = |drawing: &[usize]| {
+        let (mut gains, mut of_moves) = (vec![0; moves.len()], vec![[0.0; OF_MOVE]; moves.len()]);
+        let position = look(history.board(), &moves, drawing, &mut gains, &mut of_moves);
+        (position, of_moves)
+    };
+    let ((position, goes_on), (same, draws)) = (look_at(&[]), look_at(&[at]));
+    assert_eq!((goes_on[at][MATED], draws[at][MATED]), (1.0, 0.0), "the queen mates on the last rank");
+    assert_eq!([LOST_THERE, LOST_ELSEWHERE, BALANCE, THREAT, GAIN].map(|what| draws[at][what]), [0.0; 5]);
+    assert_eq!(position, same);
+    let others = |seen: Vec<OfMove>| seen.into_iter().enumerate().filter(|(other, _)| *other != at).collect::<Vec<_>>();
+    assert_eq!(others(goes_on), others(draws));
 }
 
 #[test]
@@ -130,7 +150,7 @@ fn gains_to_the_end(board: &Board, moves: &[Move]) -> Vec<i32> {
 fn check(board: &Board) {
     let look_at = |board: &Board, moves: &[Move]| {
         let (mut gains, mut of_moves) = (vec![0; moves.len()], vec![[0.0; OF_MOVE]; moves.len()]);
-        let position = look(board, moves, &mut gains, &mut of_moves);
+        let position = look(board, moves, &[], &mut gains, &mut of_moves);
         (position, of_moves)
     };
     let mut moves = Vec::new();

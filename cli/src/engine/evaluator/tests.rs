@@ -1,4 +1,5 @@
 use super::*;
+use crate::engine::batch::Circumstances;
 use crate::engine::faulty::{Fault, on_failing_device, on_failing_host, on_watched_device, settings};
 use crate::engine::service::{Service, Unit};
 use crate::engine::{HintsFrom, Weights};
@@ -95,7 +96,7 @@ fn each_answer_is_corrected_by_what_is_seen_of_its_own_position() {
         .zip(&positions)
         .map(|((mut value, mut logits), (history, moves))| {
             let (mut gains, mut seen) = (vec![0; moves.len()], vec![[0.0; tactics::OF_MOVE]; moves.len()]);
-            let position = tactics::look(history.board(), moves, &mut gains, &mut seen);
+            let position = tactics::look(history.board(), moves, &[], &mut gains, &mut seen);
             let mut wdl = [(1.0 - value.d + value.wl) / 2.0, value.d, (1.0 - value.d - value.wl) / 2.0];
             hints.correct(&position, &seen, &mut logits, &mut wdl);
             (value.wl, value.d) = (wdl[0] - wdl[2], wdl[1]);
@@ -367,9 +368,10 @@ fn parts_of_a_positions_moves_are_different_positions_to_the_cache() {
     let (history, moves) = game(1).pop().unwrap();
     let all = evaluate_with_cache(&mut evaluator.batch(), &evaluator, &[(history.clone(), moves.clone())]).0;
     let parts = [(1, 0..8), (2, 8..16)];
+    let with = |salt| Circumstances { salt, ..Circumstances::default() };
     let mut batch = evaluator.batch();
     for (salt, places) in parts.clone() {
-        assert_eq!(batch.push_part(&history, &moves[places], salt), Pushed::Waits);
+        assert_eq!(batch.push_with(&history, &moves[places], with(salt)), Pushed::Waits);
     }
     evaluator.run(&mut batch).unwrap();
     for (at, (_, places)) in parts.clone().into_iter().enumerate() {
@@ -378,7 +380,7 @@ fn parts_of_a_positions_moves_are_different_positions_to_the_cache() {
     batch.clear();
     for (salt, places) in parts {
         let mut known = all[0].1[places.clone()].to_vec();
-        assert_eq!(batch.push_part(&history, &moves[places], salt), Pushed::Known(all[0].0, &mut known));
+        assert_eq!(batch.push_with(&history, &moves[places], with(salt)), Pushed::Known(all[0].0, &mut known));
     }
 }
 
