@@ -414,6 +414,7 @@ fn limits_are_told_what_the_tree_knows() {
     for seed in 0..60 {
         let mut game = RandomGame { seed, width: 4, length: 6, endings: 30, ..RandomGame::of(0) };
         on_both!(5000, 200_000, Params { draw_score: 0.25, ..Params::default() }, |search| {
+            assert!(!Progress::of(search, &search.run_counts(), 0.0).root.stuck, "its moves are not known yet");
             search.run_game(&mut game, 400);
             let progress = Progress::of(search, &search.run_counts(), 25.0);
             assert_eq!((progress.elapsed_ms, progress.visits, progress.playouts), (25.0, 400, 400));
@@ -427,6 +428,8 @@ fn limits_are_told_what_the_tree_knows() {
             let rivals = root.edges().filter(|edge| !any_open || is_open(edge));
             let most = rivals.map(|edge| edge.completed()).max().unwrap();
             assert_eq!((progress.root.moves as usize, progress.root.most_visits), (root.edge_count(), most.into()));
+            let first = root.edges().nth(progress.root.most_visited as usize).unwrap();
+            assert_eq!((first.completed(), first.q(0.25)), (most, Some(progress.root.most_visited_q)));
             assert_eq!(progress.root.losing as usize, count(Outcome::Loss));
             assert_eq!(progress.root.winning, count(Outcome::Win) > 0);
             assert!(progress.root.winning || progress.mate_in.is_none());
