@@ -51,6 +51,19 @@ fn a_position_has_one_node() {
 }
 
 #[test]
+fn a_position_with_another_number_of_moves_is_another_one() {
+    let mut game = commuting(3);
+    on_both_graphs!(2000, 100_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 20);
+        let edge = search.root_node().visited().find(|edge| edge.child().is_some_and(|child| child.is_expanded()));
+        let at = game.position(edge.unwrap().mv().into_iter());
+        let has =
+            [-1, 0, 1].map(|more| search.repository().has(at.key, game.legal(at).count().wrapping_add_signed(more)));
+        assert_eq!(has, [false, true, false]);
+    });
+}
+
+#[test]
 fn sharing_saves_evaluations() {
     let mut game = RandomGame { width: 5, length: 12, endings: 5, ..commuting(7) };
     let mut evaluations = List::new();
