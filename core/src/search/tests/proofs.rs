@@ -375,6 +375,24 @@ fn a_proven_result_is_one_ply_longer_than_the_reply_that_leads_to_it() {
     });
 }
 
+/// A draw is known where one reply draws and the other leads to where the opponent can draw: the last to be found is
+/// two plies away.
+#[test]
+fn a_draw_counts_the_plies_to_a_reply_that_is_no_worse_for_who_makes_it() {
+    let drawn = (Verdict::Terminal(Value::DRAW, Ending::Game), &[] as &[f32]);
+    let mut game = WrittenGame(|line| match line {
+        [0, 0] | [0, 1, 0] => drawn,
+        [0, 1] => (ours(line, 0.0), &[0.99, 0.01]),
+        _ => (ours(line, 0.0), &[0.5, 0.5]),
+    });
+    on_both!(100, 5000, as_written(), |search| {
+        search.visit(&mut game, 0, 10);
+        let node = search.edge_of(0).child().unwrap();
+        assert_eq!(node.bounds(), Bounds { lower: Bound::Draw, upper: Bound::Draw });
+        assert_eq!(node.value(), Value { m: 2.0, ..Value::DRAW });
+    });
+}
+
 #[test]
 fn what_follows_from_tablebases_is_a_tablebase_result_unless_somebody_mates() {
     let won = |by| (Verdict::Terminal(Value::WIN, by), &[] as &[f32]);
