@@ -153,6 +153,7 @@ mod tests {
         assert_eq!(choose(all, &[(5, 0.1, 0.5), (6, 0.0, 0.5)]), Some(1), "the most visited is always eligible");
         let means = Lcb { stdevs: 0.0, min_visit_share: 0.0 };
         assert_eq!(choose(means, &[(500, 0.1, 0.5), (1, 0.2, 0.5), (0, 0.9, 0.5)]), Some(1));
+        assert_eq!(choose(means, &[(6, 0.1, 0.5), (7, 0.1, 0.5), (5, 0.1, 0.5)]), Some(1), "of equals, by visits");
     }
 
     /// The bound that the choice rests on: outcomes vary at least as much as the evaluations that they are drawn from.

@@ -190,6 +190,8 @@ mod tests {
         let at = |uniform| choose(&Temperature::default(), 1.0, &list, uniform);
         assert_eq!([0.0, 0.59, 0.61, 0.89, 0.91, 0.9999999].map(|u| at(u).unwrap()), [0, 0, 1, 1, 2, 2]);
         assert_eq!(at(1.0), Some(2), "a toss out of its range");
+        let alike = [(50, 0.0, 0.5), (50, 0.0, 0.5)];
+        assert_eq!(choose(&Temperature::default(), 1.0, &alike, 0.5), Some(1), "as many numbers for each");
         assert_eq!(choose(&Temperature::default(), 1.0, &[], 0.5), None);
     }
 
@@ -234,6 +236,10 @@ mod tests {
         // Against the most visited, whatever its value.
         let counts = frequencies(&Temperature { value_cutoff: 0.0, ..params }, 1.0, &list, 1000);
         assert!(counts[1] == 0 && counts[2] == 0 && counts[3] > 0, "{counts:?}");
+        // Of two that are visited as often, the first, which has the larger prior.
+        let alike = [(50, 0.5, 0.4), (50, 0.0, 0.3), (50, 0.9, 0.3)];
+        let counts = frequencies(&params, 1.0, &alike, 1000);
+        assert!(counts[0] > 0 && counts[1] == 0 && counts[2] > 0, "{counts:?}");
         // Without visits, no move is left out for the value that none of them has.
         let unvisited = [(0, 0.5, 0.5), (0, -0.9, 0.5)];
         assert!(frequencies(&Temperature { value_cutoff: 0.0, ..params }, 1.0, &unvisited, 1000)[1] > 400);

@@ -180,6 +180,19 @@ mod tests {
         assert_eq!(weights(&prunes, &better), [40.0, 60.0]);
     }
 
+    /// Sixteen visits have a precision of 1.5·√16, so a deviation of √(1/6). The moves are 2.353 deviations above and
+    /// below their mean, which by the table are the probabilities 0.95 and 0.05.
+    #[test]
+    fn what_a_good_move_is_given() {
+        let favours = Weighing { prune_scale: 0.0, ..KATAGO };
+        let q = 2.353 / 6.0_f32.sqrt();
+        let of = [q, -q].map(|q| Branch { n: 16.0, q, p: 0.5 });
+        let [good, bad] = [0.95_f32, 0.05].map(|p| (p + 1e-4).powf(0.25));
+        let found = weights(&favours, &of);
+        assert!((found[0] - 32.0 * good / (good + bad)).abs() < 0.1, "{found:?}");
+        assert!((found[1] - 32.0 * bad / (good + bad)).abs() < 0.1, "{found:?}");
+    }
+
     #[test]
     fn a_move_alone_keeps_its_visits() {
         assert_eq!(weights(&KATAGO, &branches(&[(11, 50, 100)])), [12.0]);

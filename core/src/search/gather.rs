@@ -375,3 +375,23 @@ fn is_stale(edge: EdgeValue, child: Value) -> bool {
     let far = |a: f32, b: f32, by: f32| libm::fabsf(a - b) >= by;
     far(kept.wl, child.wl, STALE_VALUE) || far(kept.d, child.d, STALE_VALUE) || far(kept.m, child.m, STALE_PLIES)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_an_edges_value_may_be_stale() {
+        let child = Value { wl: 0.25, d: 0.5, m: 20.0 };
+        let stale = |wl, d, m| {
+            let kept = Value { wl: child.wl + wl, d: child.d + d, m: child.m + m };
+            is_stale(EdgeValue::of_child(kept), child)
+        };
+        for sign in [1.0, -1.0] {
+            assert!(!stale(0.009 * sign, 0.009 * sign, 1.9 * sign));
+            assert!(stale(0.011 * sign, 0.0, 0.0));
+            assert!(stale(0.0, 0.011 * sign, 0.0));
+            assert!(stale(0.0, 0.0, 2.1 * sign));
+        }
+    }
+}

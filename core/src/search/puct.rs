@@ -212,6 +212,7 @@ mod tests {
             (20.0, 30.0, -0.9, -0.017902),
             (40.0, 30.0, -0.95, 0.023551),
             (5.0, 60.0, 1.0, 0.0345),
+            (115.0, 60.0, 1.0, -0.0345),
             (20.0, 30.0, 0.7, 0.0),
         ];
         for (m, parent_m, q, expected) in cases {
@@ -220,7 +221,7 @@ mod tests {
             assert!((utility - expected).abs() < 1e-5, "{m} {parent_m} {q}: {utility}");
         }
         let counts = |wl| MovesLeftUtility::of(Some(MovesLeft::default()), Value { wl, d: 0.0, m: 9.0 }).is_some();
-        assert_eq!([0.95, 0.79, -0.79, -0.95].map(counts), [true, false, false, true]);
+        assert_eq!([0.95, 0.8, 0.79, -0.79, -0.8, -0.95].map(counts), [true, false, false, false, false, true]);
     }
 
     /// The variance of a value v is 1 − D − v², since W + L is its mean square. The usual deviation changes nothing.
@@ -230,6 +231,10 @@ mod tests {
         let of = |wl: f32, square: f32| Value { wl, d: 1.0 - square, m: 0.0 };
         assert_eq!(deviation_factor(&params, 1.0, of(0.3, 0.09)), 1.0);
         assert!((deviation_factor(&params, 1e6, of(0.3, 0.09 + 0.16)) - 1.0).abs() < 1e-3);
+        // Two visits beside the two of the usual deviation, all with a mean square of 0.25: the mean counts as known.
+        let deviation = (0.25 * 4.0 / 3.0 - 0.09_f32).sqrt();
+        let expected = 1.0 + 0.85 * (deviation / 0.4 - 1.0);
+        assert!((deviation_factor(&params, 2.0, of(0.3, 0.25)) - expected).abs() < 1e-5);
         assert!((deviation_factor(&params, 1e6, of(0.3, 0.09)) - 0.15).abs() < 1e-2);
         assert!((deviation_factor(&params, 1e6, of(0.0, 0.64)) - 1.85).abs() < 1e-3);
     }

@@ -111,6 +111,15 @@ mod tests {
     }
 
     #[test]
+    fn of_two_limits_the_nearer_one_prunes() {
+        // 1000 playouts by the time, 300 by the count.
+        let left = |playouts| Hints { remaining_ms: 2000.0, remaining_playouts: playouts, ..Hints::new(None) };
+        assert_eq!(after_a_second(2.0, 700, 300, left(600)), (None, 300));
+        assert_eq!(after_a_second(2.0, 700, 301, left(600)), (Some(Reason::Decided), 300));
+        assert_eq!(after_a_second(2.0, 700, 1000, left(2600)), (None, 1000));
+    }
+
+    #[test]
     fn a_limit_by_count_prunes_too() {
         let left = Hints { remaining_playouts: 133, ..Hints::new(None) };
         assert_eq!(after_a_second(1.33, 700, 100, left), (None, 100));

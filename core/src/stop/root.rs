@@ -201,6 +201,8 @@ mod tests {
         assert_eq!(leader([(4, 0.3), (5, 0.2), (1, 0.1)]), of(1, 0.2, true));
         // Only the second counts: a move with a visit or two may have any Q.
         assert_eq!(leader([(4, 0.1), (1, 0.8), (5, 0.2)]), of(2, 0.2, false));
+        // A move without a visit has no value to contest with, however bad the only one is.
+        assert_eq!(leader([(5, -0.2), (0, 0.9), (0, 0.9)]), of(0, -0.2, false));
         // Of two with as many visits the first leads.
         assert_eq!(leader([(5, 0.1), (5, 0.2), (1, 0.0)]), of(0, 0.1, true));
     }

@@ -331,6 +331,29 @@ mod tests {
         assert_eq!(budget.numbers.get("base_ms"), Some(58_840.0));
     }
 
+    /// As [`Manager::on_move_start`] says.
+    #[test]
+    fn of_what_is_measured_and_what_is_set_the_larger_counts() {
+        let names = ["stall_ms", "move_cost_ms", "spare_ms"];
+        let budget = |set_ms| {
+            let mut manager = Manager::default();
+            manager.on_move_start(&clock(60_000.0), 0);
+            manager.on_move_end(1000.0, 100);
+            let set = Clock { stall_ms: set_ms, move_cost_ms: set_ms, spare_ms: set_ms, ..clock(58_880.0) };
+            manager.on_move_start(&set, 0).numbers
+        };
+        let measured = budget(0.0);
+        // The lag of 120 ms counts as twice the overhead, in a mean with five moves without any; and that much is kept
+        // for each of a hundred moves.
+        for (name, expected) in names.into_iter().zip([STALL_MS, 100.0 / 6.0, 100.0 * 100.0 / 6.0]) {
+            assert!((measured.get(name).unwrap() - expected).abs() < 1e-9, "{name}: {:?}", measured.get(name));
+        }
+        let (less, more) = (budget(1.0), budget(5000.0));
+        for name in names {
+            assert_eq!((less.get(name), more.get(name)), (measured.get(name), Some(5000.0)), "{name}");
+        }
+    }
+
     #[test]
     fn times_without_an_end_are_no_numbers_of_a_budget() {
         for ms in [f64::INFINITY, f64::NAN, -1.0] {

@@ -92,6 +92,8 @@ mod tests {
         assert!(!unrest.is_unsettled(10.0, &UnrestParams { value_drop: 0.0, ..PARAMS }));
         unrest.on_leader(20.0, leader(1, 0.2));
         assert!(!unrest.is_unsettled(20.0, &PARAMS));
+        unrest.on_leader(30.0, leader(1, 0.125));
+        assert!(unrest.is_unsettled(30.0, &UnrestParams { value_drop: 0.125, ..PARAMS }), "by just as much");
     }
 
     #[test]

@@ -110,6 +110,29 @@ fn chance_may_play_a_move_that_nobody_tried_where_the_root_is_as_good() {
     });
 }
 
+/// A draw is worth to chance what it is worth to the search, whether the move was visited or not.
+#[test]
+fn chance_values_draws_as_the_search_does() {
+    let mut game = WrittenGame(|_| (Verdict::Position(Value::DRAW), &[0.125; 8]));
+    let temperature = Temperature { start: 1.0, value_cutoff: 10.0, visit_offset: 1.0, ..Temperature::default() };
+    for draw_score in [0.8, -0.8] {
+        let params = Params { temperature, fpu: Fpu::Reduction(0.0), draw_score, ..as_written() };
+        on_both!(100, 5000, params, |search| {
+            search.visit(&mut game, 0, 3);
+            assert!((0..40).any(|ply| search.edge_to_play(ply).unwrap().mv().is_none()), "{draw_score}");
+        });
+    }
+}
+
+#[test]
+fn before_a_move_is_visited_the_likeliest_is_the_best() {
+    let mut game = WrittenGame(|line| (ours(line, 0.0), &[0.3, 0.4, 0.3]));
+    on_both!(100, 5000, as_written(), |search| {
+        search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 1).unwrap();
+        assert_eq!(search.best_edge().unwrap().index(), Some(1));
+    });
+}
+
 /// One move with two replies: one draws, the other one is slightly worse for the side that replies.
 fn draw_or_lose(line: &[u16]) -> Written {
     match line {

@@ -51,6 +51,34 @@ fn a_position_has_one_node() {
 }
 
 #[test]
+fn a_position_with_another_number_of_moves_is_another_one() {
+    let mut game = commuting(3);
+    on_both_graphs!(2000, 100_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 20);
+        let edge = search.root_node().visited().find(|edge| edge.child().is_some_and(|child| child.is_expanded()));
+        let at = game.position(edge.unwrap().mv().into_iter());
+        let has =
+            [-1, 0, 1].map(|more| search.repository().has(at.key, game.legal(at).count().wrapping_add_signed(more)));
+        assert_eq!(has, [false, true, false]);
+    });
+}
+
+/// All positions of the game have the same key.
+#[test]
+fn two_positions_with_one_key_have_two_nodes_if_their_moves_differ_in_number() {
+    let mut game = WrittenGame(|line| match line {
+        [1] => (ours(line, 0.0), &[0.4, 0.3, 0.3]),
+        _ => (ours(line, 0.0), &[0.5, 0.5]),
+    });
+    on_both_graphs!(100, 5000, as_written(), |search| {
+        (0..2).for_each(|mv| search.visit(&mut game, mv, 1));
+        let [first, second] = [0, 1].map(|mv| search.edge_of(mv).child().unwrap());
+        assert_ne!(first.key(), second.key());
+        assert_eq!([first.edge_count(), second.edge_count()], [2, 3]);
+    });
+}
+
+#[test]
 fn sharing_saves_evaluations() {
     let mut game = RandomGame { width: 5, length: 12, endings: 5, ..commuting(7) };
     let mut evaluations = List::new();

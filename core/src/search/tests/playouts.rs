@@ -272,6 +272,19 @@ fn a_root_move_that_can_just_draw_level_is_not_left_out() {
 }
 
 #[test]
+fn a_root_move_that_nobody_tried_is_left_out_if_it_has_no_hope() {
+    on_both!(1000, 50_000, as_written(), |search| {
+        let game = &mut WrittenGame(three_moves);
+        search.visit(game, 0, 30);
+        for (remaining, visited) in [(29, 1), (31, 2)] {
+            search.set_remaining_playouts(Some(remaining));
+            search.run(game, MostMoves::<EDGES>, MostPlies::<64>, 1).unwrap();
+            assert_eq!(search.root_node().visited_count(), visited, "{remaining} playouts are left");
+        }
+    });
+}
+
+#[test]
 fn a_move_that_may_not_be_searched_leaves_no_other_without_hope() {
     on_both!(1000, 50_000, as_written(), |search| {
         let game = &mut WrittenGame(three_moves);

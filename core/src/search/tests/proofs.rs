@@ -375,6 +375,24 @@ fn a_proven_result_is_one_ply_longer_than_the_reply_that_leads_to_it() {
     });
 }
 
+/// A draw is known where one reply draws and the other leads to where the opponent can draw: the last to be found is
+/// two plies away.
+#[test]
+fn a_draw_counts_the_plies_to_a_reply_that_is_no_worse_for_who_makes_it() {
+    let drawn = (Verdict::Terminal(Value::DRAW, Ending::Game), &[] as &[f32]);
+    let mut game = WrittenGame(|line| match line {
+        [0, 0] | [0, 1, 0] => drawn,
+        [0, 1] => (ours(line, 0.0), &[0.99, 0.01]),
+        _ => (ours(line, 0.0), &[0.5, 0.5]),
+    });
+    on_both!(100, 5000, as_written(), |search| {
+        search.visit(&mut game, 0, 10);
+        let node = search.edge_of(0).child().unwrap();
+        assert_eq!(node.bounds(), Bounds { lower: Bound::Draw, upper: Bound::Draw });
+        assert_eq!(node.value(), Value { m: 2.0, ..Value::DRAW });
+    });
+}
+
 #[test]
 fn what_follows_from_tablebases_is_a_tablebase_result_unless_somebody_mates() {
     let won = |by| (Verdict::Terminal(Value::WIN, by), &[] as &[f32]);
@@ -414,6 +432,7 @@ fn limits_are_told_what_the_tree_knows() {
     for seed in 0..60 {
         let mut game = RandomGame { seed, width: 4, length: 6, endings: 30, ..RandomGame::of(0) };
         on_both!(5000, 200_000, Params { draw_score: 0.25, ..Params::default() }, |search| {
+            assert!(!Progress::of(search, &search.run_counts(), 0.0).root.stuck, "its moves are not known yet");
             search.run_game(&mut game, 400);
             let progress = Progress::of(search, &search.run_counts(), 25.0);
             assert_eq!((progress.elapsed_ms, progress.visits, progress.playouts), (25.0, 400, 400));
@@ -427,6 +446,8 @@ fn limits_are_told_what_the_tree_knows() {
             let rivals = root.edges().filter(|edge| !any_open || is_open(edge));
             let most = rivals.map(|edge| edge.completed()).max().unwrap();
             assert_eq!((progress.root.moves as usize, progress.root.most_visits), (root.edge_count(), most.into()));
+            let first = root.edges().nth(progress.root.most_visited as usize).unwrap();
+            assert_eq!((first.completed(), first.q(0.25)), (most, Some(progress.root.most_visited_q)));
             assert_eq!(progress.root.losing as usize, count(Outcome::Loss));
             assert_eq!(progress.root.winning, count(Outcome::Win) > 0);
             assert!(progress.root.winning || progress.mate_in.is_none());

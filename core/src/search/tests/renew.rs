@@ -224,6 +224,26 @@ fn an_edge_may_be_told_what_it_is_worth() {
     });
 }
 
+/// What an edge keeps of a child that was folded counts until the child has made up for it.
+#[test]
+fn an_edge_that_knows_more_than_its_child_can_not_be_told() {
+    let mut game = RandomGame { seed: 5, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+    on_both!(200, 20_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 2000);
+        let all = search.repository().nodes().flat_map(|node| node.visited().map(move |edge| (node.key(), edge)));
+        let more: List<_> = all
+            .filter(|(_, edge)| edge.completed() > edge.child().map_or(0, |child| child.n()))
+            .map(|(node, edge)| (node, edge.mv().unwrap(), edge.value()))
+            .collect();
+        assert!(!more.is_empty());
+        for (node, mv, before) in more {
+            search.revalue_edge(node, mv, Value { wl: 0.5, d: 0.25, m: 3.0 });
+            let after = search.node(node).visited().find(|edge| edge.mv() == Some(mv)).unwrap().value();
+            assert_eq!(after, before);
+        }
+    });
+}
+
 /// A game in which two moves of the root have the same name: a host's mistake. Each of them keeps its own visits.
 struct Twice;
 

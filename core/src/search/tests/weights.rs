@@ -87,6 +87,23 @@ fn the_roots_priors_sum_to_what_is_said() {
     });
 }
 
+/// The root's priors sum to 2, so a move with a prior of 0.8 is two fifths of what can be visited. The first move has a
+/// score of 0.05 then, and the others one of 0.28; they would have −0.11 if four fifths were visited.
+#[test]
+fn the_policy_that_was_visited_is_a_part_of_the_roots_sum() {
+    let mut game = WrittenGame(|line| match line {
+        [] => (ours(line, 0.0), &[0.4, 0.3, 0.3]),
+        [0, ..] => (ours(line, -0.65), &[1.0]),
+        _ => (ours(line, 0.0), &[1.0]),
+    });
+    let params = Params { fpu: Fpu::Reduction(1.0), fpu_parent_power: 1.0, root_policy_sum: 2.0, ..as_written() };
+    on_both!(100, 1000, params, |search| {
+        search.visit(&mut game, 0, 1);
+        search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 1).unwrap();
+        assert_eq!(search.root_node().visited_count(), 2);
+    });
+}
+
 /// A game with two equally good moves, after each of which it is drawn; the numbers are what a visit of each weighs.
 struct TwoDraws([f32; 2]);
 

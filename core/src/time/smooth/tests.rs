@@ -338,6 +338,18 @@ fn what_takes_long_every_time_is_no_stall() {
     }
 }
 
+/// There is never room for a stall that long: the machine slept.
+#[test]
+fn who_slept_was_held_up_whatever_stalls_are_usual() {
+    for (late_ms, is_held_up) in [(9_000.0, false), (11_000.0, true)] {
+        let mut smooth = Smooth::default();
+        let slow = Clock { stall_ms: 4_000.0, ..clock(60_000.0, 0.0, 0) };
+        let budget_ms = smooth.on_move_start(&slow, 0).budget_ms;
+        smooth.on_move_end(budget_ms + late_ms, 100);
+        assert_eq!(smooth.nps() == SmoothParams::default().init_nps, is_held_up, "{late_ms}");
+    }
+}
+
 #[test]
 fn first_guesses_keep_to_the_limits_too() {
     let params = SmoothParams { init_tree_reuse: 0.99, init_timeuse: 0.01, ..SmoothParams::default() };
