@@ -11,7 +11,7 @@ use super::crew::QueryCrew;
 use super::output::Output;
 use super::query::{self, Defaults, Query};
 use super::sessions::Sessions;
-use super::worker::Worker;
+use super::worker::Searcher;
 use crate::console::aside;
 use crate::engine::{CacheSize, Evaluator, Settings, open_tablebases};
 use crate::fields::Object;
@@ -58,12 +58,10 @@ impl Pool {
     ) -> Result<Self, String> {
         let (evaluator, Trees { parallel, sessions, .. }, settings) = share_out(evaluator, settings, meaning);
         let sessions = Arc::new(Sessions::new(sessions));
-        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, parallel, |queue, output| {
-            let (queue, output) = (Arc::clone(queue), Arc::clone(output));
+        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, parallel, |_, output| {
             let (evaluator, sessions, settings) =
                 (Arc::clone(&evaluator), Arc::clone(&sessions), Arc::clone(&settings));
-            let worker = Worker::new(queue, output, evaluator, sessions, settings);
-            move || worker.run()
+            Searcher::new(Arc::clone(output), evaluator, sessions, settings)
         })?;
         let defaults = Defaults::new(typed, meaning, settings);
         Ok(Self { defaults, crew, evaluator, sessions, _tablebases: None })

@@ -7,7 +7,7 @@ use oncilla_nets::katago::Model;
 use serde_json::Value;
 
 use super::query::{Defaults, Query};
-use super::worker::Worker;
+use super::worker::Searcher;
 use crate::analysis::Analyst;
 use crate::analysis::actions::{Actions, Evaluators};
 use crate::analysis::crew::QueryCrew;
@@ -71,17 +71,14 @@ impl Pool {
         evaluator.set_cache(of_main);
         human.iter_mut().for_each(|human| human.set_cache(of_human));
         let networks = Networks { main: Arc::new(evaluator), human: human.map(Arc::new) };
-        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| {
-            let worker = Worker {
-                queue: Arc::clone(queue),
-                output: Arc::clone(output),
-                evaluator: Arc::clone(&networks.main),
-                human: networks.human.clone(),
-                tree_bytes: bytes_of_mb(trees.each_mb),
-                minibatch: settings.minibatch,
-                parallel: trees.parallel,
-            };
-            move || worker.run()
+        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| Searcher {
+            queue: Arc::clone(queue),
+            output: Arc::clone(output),
+            evaluator: Arc::clone(&networks.main),
+            human: networks.human.clone(),
+            tree_bytes: bytes_of_mb(trees.each_mb),
+            minibatch: settings.minibatch,
+            parallel: trees.parallel,
         })?;
         Ok(Self { defaults, crew, networks })
     }
