@@ -13,6 +13,9 @@ use crate::fields::{BadField, Fields, Object};
 
 /// The networks and their caches, of chess or Go, with what actions need of them.
 pub trait Evaluators {
+    /// Describes the networks and what they run on, in one line.
+    fn describe(&self) -> String;
+
     /// Describes the networks: the entries of the answer to `query_models`, the main network first.
     fn models(&self) -> Vec<Value>;
 
@@ -27,6 +30,10 @@ pub trait Evaluators {
 }
 
 impl Evaluators for Evaluator {
+    fn describe(&self) -> String {
+        self.describe()
+    }
+
     fn models(&self) -> Vec<Value> {
         let settings = self.settings();
         vec![json!({
