@@ -146,7 +146,7 @@ impl<Q: QueuedQuery + Send + Sync + 'static> QueryCrew<Q> {
     /// Drops all waiting turns and stops all running searches, without answers.
     pub fn abandon(&self) {
         self.output.close();
-        let found = self.queue.find(None, |_| true);
+        let found = self.queue.take_out(None, |_| true);
         self.queue.end(&found);
     }
 

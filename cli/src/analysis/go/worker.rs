@@ -10,7 +10,7 @@ use super::query::Query;
 use crate::analysis::crew::{Fault, Line, SearchesTurns};
 use crate::analysis::due::Due;
 use crate::analysis::output::Output;
-use crate::analysis::queue::{Queue, Taken};
+use crate::analysis::queue::{Queue, QueueCounts, Taken};
 use crate::engine::Facts;
 use crate::go::{self, Evaluator, Game, Limits, Plan, Search};
 use crate::text::quoted;
@@ -81,7 +81,7 @@ impl SearchesTurns<Query> for Searcher {
 impl Searcher {
     /// The number of positions of this search that are evaluated together.
     fn batch(&self, facts: &Facts) -> usize {
-        let (waiting, running) = self.queue.len();
+        let QueueCounts { waiting, running, .. } = self.queue.counts();
         let suitable = || batches::suitable(facts, (waiting + running).min(self.parallel));
         if self.minibatch > 0 { self.minibatch } else { suitable() }
     }
