@@ -11,7 +11,7 @@ use std::io::{self, BufRead};
 
 use oncilla_chess::{History, Move};
 
-use crate::line;
+use crate::line::{self, RawLine};
 use crate::san;
 
 /// The longest line, in bytes. No program writes a longer one.
@@ -83,6 +83,25 @@ pub struct Skipped {
     pub reason: String,
 }
 
+/// The next game of a file.
+#[derive(Clone, Debug)]
+pub enum NextGame {
+    /// A game that could be read.
+    Game(Game),
+    /// A game that could not be read.
+    Skipped(Skipped),
+}
+
+impl NextGame {
+    /// The game; `None` if it was skipped.
+    pub fn game(self) -> Option<Game> {
+        match self {
+            Self::Game(game) => Some(game),
+            Self::Skipped(_) => None,
+        }
+    }
+}
+
 /// Reads one game after the other.
 pub struct Reader<R> {
     input: R,
@@ -106,11 +125,11 @@ impl<R: BufRead> Reader<R> {
         self.bytes
     }
 
-    /// Reads the next game. Returns the game, or why it was skipped; `None` at the end.
+    /// Reads the next game; `None` at the end.
     ///
     /// # Errors
     /// The errors of the input.
-    pub fn next_game(&mut self) -> io::Result<Option<Result<Game, Skipped>>> {
+    pub fn next_game(&mut self) -> io::Result<Option<NextGame>> {
         let mut raw = Raw::default();
         let mut begins_in = self.line + 1;
         let mut is_last = true;
@@ -135,7 +154,10 @@ impl<R: BufRead> Reader<R> {
         }
         self.games += 1;
         let number = self.games;
-        Ok(Some(raw.play(number).map_err(|reason| Skipped { number, line: begins_in, reason })))
+        Ok(Some(match raw.play(number) {
+            Ok(game) => NextGame::Game(game),
+            Err(reason) => NextGame::Skipped(Skipped { number, line: begins_in, reason }),
+        }))
     }
 
     /// The rest of the last game's last line, or the next line.
@@ -145,8 +167,8 @@ impl<R: BufRead> Reader<R> {
         }
         let Some(line) = line::next(&mut self.input, LONGEST_LINE)? else { return Ok(None) };
         self.line += 1;
-        self.bytes += line.as_ref().map_or_else(|too_long| too_long.length, Vec::len) as u64;
-        let Ok(mut bytes) = line else { return Ok(Some(Line::too_long())) };
+        self.bytes += line.length() as u64;
+        let RawLine::Whole(mut bytes) = line else { return Ok(Some(Line::too_long())) };
         while bytes.last().is_some_and(u8::is_ascii_control) {
             bytes.pop();
         }
@@ -611,7 +633,12 @@ mod tests {
 
     fn read(text: &[u8]) -> Vec<Result<Game, Skipped>> {
         let mut reader = Reader::new(text);
-        std::iter::from_fn(|| reader.next_game().unwrap()).collect()
+        let next = std::iter::from_fn(|| reader.next_game().unwrap());
+        let result = |next| match next {
+            NextGame::Game(game) => Ok(game),
+            NextGame::Skipped(skipped) => Err(skipped),
+        };
+        next.map(result).collect()
     }
 
     fn moves(game: &Game) -> Vec<String> {
@@ -864,7 +891,7 @@ mod tests {
     #[test]
     fn a_line_of_a_comment_may_begin_like_a_tag() {
         let text = "1. e4 {good\n[%clk 0:01:00] and\n[a remark] more} e5 *";
-        let game = Reader::new(text.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let game = Reader::new(text.as_bytes()).next_game().unwrap().and_then(NextGame::game).unwrap();
         assert_eq!(
             (game.moves.len(), &game.moves[0].comments[..]),
             (2, &["good [%clk 0:01:00] and [a remark] more".to_string()][..])
