@@ -215,8 +215,8 @@ struct SearchObserver {
 
 impl SearchObserver {
     fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
-        let reporter = Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw);
-        reporter.knowing(&self.results).line(search, is_during_search)
+        let reporter = Reporter::new(search, &self.query, self.turn, &self.evaluator, &self.position, &self.raw);
+        reporter.knowing(&self.results).line(is_during_search)
     }
 
     fn last_line(&self, search: &Search<'_>) -> Option<Line> {
