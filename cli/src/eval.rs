@@ -7,48 +7,44 @@
 //! written as the king's own two squares, or as king takes rook if the input has `"chess960": true`. A line with an
 //! error is answered with `{"error": "…"}`. An `id` may be any JSON value, and is part of the answer in both cases.
 
+mod chess;
 mod go;
 
-use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::mpsc::Receiver;
 
-use oncilla_chess::{History, Move, MoveList, notation};
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::console::{Console, aside};
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN};
+use crate::console::Console;
+use crate::engine::EvaluatorSettings;
 use crate::input::{Input, TOO_LONG, listen};
-use crate::position::PositionText;
-use crate::softmax::softmax;
 use crate::subject::model;
 
 /// The most lines that are evaluated together.
 const BATCH: usize = 64;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with fen, moves, chess960 and id")]
-struct Request {
-    #[serde(rename = "id")]
-    _id: Option<IgnoredAny>,
-    fen: Option<String>,
-    #[serde(default)]
-    moves: Vec<String>,
-    #[serde(default)]
-    chess960: bool,
-}
+/// Evaluates positions of one game with a network.
+trait Oracle {
+    /// A position, with what a line of input says about its evaluation.
+    type Position;
+    /// What the network says about a position.
+    type Answer: Serialize;
 
-#[derive(Serialize)]
-struct Answer {
-    q: f32,
-    d: f32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    m: Option<f32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    e: Option<f32>,
-    policy: BTreeMap<String, f64>,
+    /// The most positions that are evaluated together.
+    fn most(&self) -> usize;
+
+    /// Parses a line.
+    ///
+    /// # Errors
+    /// In one line: not a JSON object, or a field that is wrong.
+    fn understand(&self, line: &str) -> Result<Self::Position, String>;
+
+    /// Evaluates the positions; for each there is an answer, or why there is none.
+    ///
+    /// # Errors
+    /// In one line: no device, or a backend that fails.
+    fn answer(&mut self, positions: &[&Self::Position]) -> Result<Vec<Result<Self::Answer, String>>, String>;
 }
 
 #[derive(Serialize)]
@@ -65,17 +61,11 @@ struct Named<T> {
     said: T,
 }
 
-/// A line of input as a position, or the error in it.
-type Understood<P> = Result<P, String>;
-
-/// A line of input with its id.
+/// A line of input with its id: a position, or the error in it.
 struct Read<P> {
     id: Option<Value>,
-    line: Understood<P>,
+    line: Result<P, String>,
 }
-
-/// A chess position, and whether castling is written as in Chess960.
-type Position = (Box<History>, bool);
 
 /// Answers every line of `input`.
 ///
@@ -86,34 +76,25 @@ pub fn run(
     input: impl BufRead + Send + 'static,
     console: &Console,
 ) -> Result<(), String> {
-    if let Some(model) = model(settings)? {
-        return run_go(go::Oracle::new(model, settings), input, console);
-    }
-    let (evaluator, _) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
-    let most = evaluator.preferred_batch().clamp(1, BATCH).min(evaluator.max_batch());
-    let mut batch = evaluator.batch();
-    let lines = listen(input)?;
-    loop {
-        let read = next_lines(&lines, most, understand);
-        if read.is_empty() {
-            return Ok(());
-        }
-        answer(&evaluator, &mut batch, read, console)?;
+    match model(settings)? {
+        Some(model) => answer_all(go::Oracle::new(model, settings), input, console),
+        None => answer_all(chess::Oracle::new(settings)?, input, console),
     }
 }
 
-fn run_go(mut oracle: go::Oracle, input: impl BufRead + Send + 'static, console: &Console) -> Result<(), String> {
+fn answer_all(mut oracle: impl Oracle, input: impl BufRead + Send + 'static, console: &Console) -> Result<(), String> {
     let lines = listen(input)?;
     loop {
-        let read = next_lines(&lines, BATCH, |line| oracle.understand(line));
+        let read = next_lines(&lines, &oracle);
         if read.is_empty() {
             return Ok(());
         }
-        let positions: Vec<&go::Position> = read.iter().filter_map(|read| read.line.as_ref().ok()).collect();
+        let positions: Vec<_> = read.iter().filter_map(|read| read.line.as_ref().ok()).collect();
         let mut answers = oracle.answer(&positions)?.into_iter();
-        let line = |Read { id, line }| match line {
-            Ok(_) => say(id, answers.next().ok_or("no answer came")?),
-            Err(error) => say(id, Refusal { error }),
+        let line = |Read { id, line }| match line.map(|_| answers.next()) {
+            Ok(Some(Ok(answer))) => say(id, answer),
+            Ok(Some(Err(error))) | Err(error) => say(id, Refusal { error }),
+            Ok(None) => Err("no answer came".to_string()),
         };
         console.say_all(&read.into_iter().map(line).collect::<Result<Vec<_>, _>>()?);
     }
@@ -124,14 +105,15 @@ fn say(id: Option<Value>, said: impl Serialize) -> Result<String, String> {
     serde_json::to_string(&Named { id, said }).map_err(|error| error.to_string())
 }
 
-/// Reads the lines that are available, at most `most`, and waits for the first one. Empty at the end of the input.
-fn next_lines<P>(lines: &Receiver<Input>, most: usize, understand: impl Fn(&str) -> Understood<P>) -> Vec<Read<P>> {
+/// Reads the lines that are available, as many as are evaluated together, and waits for the first one. Empty at the end
+/// of the input.
+fn next_lines<O: Oracle>(lines: &Receiver<Input>, oracle: &O) -> Vec<Read<O::Position>> {
     let mut read = Vec::new();
-    while read.len() < most {
+    while read.len() < oracle.most() {
         let next = if read.is_empty() { lines.recv().ok() } else { lines.try_recv().ok() };
         match next {
             Some(Input::Line(line)) if line.trim_ascii().is_empty() => {}
-            Some(Input::Line(line)) => read.push(Read { id: id_in(&line), line: understand(&line) }),
+            Some(Input::Line(line)) => read.push(Read { id: id_in(&line), line: oracle.understand(&line) }),
             Some(Input::TooLong(_)) => read.push(Read { id: None, line: Err(TOO_LONG.to_string()) }),
             None => break,
         }
@@ -146,62 +128,6 @@ fn id_in(line: &str) -> Option<Value> {
         id: Option<Value>,
     }
     serde_json::from_str::<Id>(line).ok()?.id
-}
-
-fn understand(line: &str) -> Understood<Position> {
-    let request: Request = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    let fen = request.fen.as_deref().filter(|fen| *fen != "startpos").map(|fen| fen.split_ascii_whitespace().collect());
-    let position = PositionText { fen, moves: request.moves.iter().map(String::as_str).collect() };
-    let history = position.play().map_err(|error| error.to_string())?;
-    Ok((history, request.chess960))
-}
-
-fn answer(
-    evaluator: &Evaluator,
-    batch: &mut Batch,
-    read: Vec<Read<Position>>,
-    console: &Console,
-) -> Result<(), String> {
-    let mut moves = MoveList::new();
-    batch.clear();
-    for (history, _) in read.iter().filter_map(|read| read.line.as_ref().ok()) {
-        history.legal_moves(&mut moves);
-        batch.push(history, &moves);
-    }
-    if let Some(note) = evaluator.run(batch)? {
-        aside(&note);
-    }
-    let mut lines = Vec::with_capacity(read.len());
-    let mut answered = 0;
-    for Read { id, line } in read {
-        lines.push(match line {
-            Ok((history, chess960)) => {
-                answered += 1;
-                match batch.is_unknown(answered - 1) {
-                    true => say(id, Refusal { error: UNKNOWN.to_string() })?,
-                    false => say(id, one_answer(evaluator, batch, answered - 1, (&history, chess960)))?,
-                }
-            }
-            Err(error) => say(id, Refusal { error })?,
-        });
-    }
-    console.say_all(&lines);
-    Ok(())
-}
-
-fn one_answer(evaluator: &Evaluator, batch: &mut Batch, at: usize, (history, chess960): (&History, bool)) -> Answer {
-    let value = batch.value(at);
-    let mut moves = MoveList::new();
-    history.legal_moves(&mut moves);
-    let text = |&mv: &Move| notation::format_move(history.board(), mv, chess960).to_string();
-    let policy = moves.iter().map(text).zip(softmax(batch.logits(at))).collect();
-    Answer {
-        q: value.wl,
-        d: value.d,
-        m: evaluator.has_moves_left().then_some(value.m),
-        e: batch.value_error(at),
-        policy,
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use crate::{line, system};
+use crate::line::{self, RawLine};
+use crate::system;
 
 /// The longest line that is parsed, in bytes. A game of 1,000 moves needs 6 kB.
 const LONGEST: usize = 16 << 20;
@@ -95,8 +96,8 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Input>> {
     let Some(line) = line::next(input, LONGEST)? else { return Ok(None) };
     let text = |bytes: &[u8]| line::without_mark(&system::text_of(bytes)).to_string();
     let mut bytes = match line {
-        Ok(bytes) => bytes,
-        Err(long) => return Ok(Some(Input::TooLong(text(&long.beginning)))),
+        RawLine::Whole(bytes) => bytes,
+        RawLine::TooLong { beginning, .. } => return Ok(Some(Input::TooLong(text(&beginning)))),
     };
     while let Some(b'\n' | b'\r') = bytes.last() {
         bytes.pop();

@@ -12,23 +12,38 @@ pub fn without_mark(text: &str) -> &str {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 
-/// A line that is too long.
-pub struct TooLong {
-    /// The line's first bytes, which may contain the id of a request.
-    pub beginning: Vec<u8>,
+/// A line as it was read.
+pub enum RawLine {
+    /// The bytes of the line, with its line end.
+    Whole(Vec<u8>),
+    /// A line that is too long.
+    TooLong {
+        /// The line's first bytes, which may contain the id of a request.
+        beginning: Vec<u8>,
+        /// The line's length in bytes, with its line end.
+        length: usize,
+    },
+}
+
+impl RawLine {
     /// The line's length in bytes, with its line end.
-    pub length: usize,
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Whole(bytes) => bytes.len(),
+            Self::TooLong { length, .. } => *length,
+        }
+    }
 }
 
 /// Bytes that are kept of a line that is too long.
 const BEGINNING: usize = 4096;
 
-/// The next line of at most `longest` bytes, with its line end; `None` at the end of the input. The last line may lack
-/// a line end.
+/// The next line; `None` at the end of the input. One of more than `longest` bytes, without its line end, is too long.
+/// The last line may lack a line end.
 ///
 /// # Errors
 /// The errors of the input.
-pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Result<Vec<u8>, TooLong>>> {
+pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<RawLine>> {
     let mut bytes = Vec::new();
     input.by_ref().take(longest as u64 + 1).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
@@ -38,9 +53,9 @@ pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Resul
         let length = bytes.len() + input.skip_until(b'\n')?;
         bytes.truncate(BEGINNING);
         bytes.shrink_to_fit();
-        return Ok(Some(Err(TooLong { beginning: bytes, length })));
+        return Ok(Some(RawLine::TooLong { beginning: bytes, length }));
     }
-    Ok(Some(Ok(bytes)))
+    Ok(Some(RawLine::Whole(bytes)))
 }
 
 /// Returns what was read. An error ends the input, after a message on standard error.

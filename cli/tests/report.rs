@@ -3,7 +3,7 @@
 mod driver;
 
 use driver::{Folder, binary, run, stderr, stdout};
-use oncilla::report::pgn::{Game, Played, Reader};
+use oncilla::report::pgn::{Game, NextGame, Played, Reader};
 use oncilla_chess::Square;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ fn report(folder: &Folder) -> std::process::Output {
 
 fn games(text: &str) -> Vec<Game> {
     let mut reader = Reader::new(text.as_bytes());
-    std::iter::from_fn(|| reader.next_game().unwrap()).filter_map(Result::ok).collect()
+    std::iter::from_fn(|| reader.next_game().unwrap()).filter_map(NextGame::game).collect()
 }
 
 #[test]

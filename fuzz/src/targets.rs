@@ -123,13 +123,14 @@ pub fn options(data: &[u8]) {
 
 /// Games in PGN: whatever they are, reading ends, and what is wrong is reported in a short line.
 pub fn pgn(data: &[u8]) {
-    let mut reader = oncilla::report::pgn::Reader::new(data);
+    use oncilla::report::pgn::{NextGame, Reader};
+    let mut reader = Reader::new(data);
     let mut games = 0;
     while let Some(game) = reader.next_game().expect("memory does not fail to be read") {
         games += 1;
         match game {
-            Ok(game) => assert_eq!(game.number, games),
-            Err(skipped) => assert_short(&skipped.reason),
+            NextGame::Game(game) => assert_eq!(game.number, games),
+            NextGame::Skipped(skipped) => assert_short(&skipped.reason),
         }
     }
     assert_eq!(reader.bytes(), data.len() as u64);

@@ -6,13 +6,16 @@ use std::collections::BTreeSet;
 use super::crew::refusal;
 use super::nothing;
 use super::output::Output;
-use super::queue::{Queue, QueuedQuery, Turn};
+use super::queue::{Queue, QueueCounts, QueuedQuery, Turn};
 use super::sessions::Sessions;
 use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
 use crate::fields::{BadField, Fields, Object};
 
 /// The networks and their caches, of chess or Go, with what actions need of them.
 pub trait Evaluators {
+    /// Describes the networks and what they run on, in one line.
+    fn describe(&self) -> String;
+
     /// Describes the networks: the entries of the answer to `query_models`, the main network first.
     fn models(&self) -> Vec<Value>;
 
@@ -27,6 +30,10 @@ pub trait Evaluators {
 }
 
 impl Evaluators for Evaluator {
+    fn describe(&self) -> String {
+        self.describe()
+    }
+
     fn models(&self) -> Vec<Value> {
         let settings = self.settings();
         vec![json!({
@@ -111,10 +118,10 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
     fn stats(&self) -> Value {
         let cache = self.networks.cache_counts();
         let counts = self.networks.counts();
-        let (waiting, running) = self.queue.len();
+        let QueueCounts { waiting, running, bytes } = self.queue.counts();
         let rate = |n: u64| if counts.seconds > 0.0 { (n as f64 / counts.seconds).round() } else { 0.0 };
         json!({
-            "queue": { "waiting": waiting, "running": running, "parallel": self.parallel, "bytes": self.queue.bytes() },
+            "queue": { "waiting": waiting, "running": running, "parallel": self.parallel, "bytes": bytes },
             "evaluator": {
                 "evaluations": counts.evaluations,
                 "batches": counts.batches,
@@ -160,7 +167,7 @@ impl<Q: QueuedQuery> Actions<'_, Q> {
         let numbers = Fields(&request).integers("turnNumbers", expected)?;
         let numbers: Option<BTreeSet<i128>> = numbers.map(BTreeSet::from_iter);
         let is_meant = |turn: &Turn<Q>| numbers.as_ref().is_none_or(|numbers| numbers.contains(&(turn.number as i128)));
-        let found = self.queue.find(id.as_deref(), is_meant);
+        let found = self.queue.take_out(id.as_deref(), is_meant);
         // One by one: each waits for room, and thousands of turns may share a long id.
         found.waiting.iter().for_each(|turn| self.output.say(nothing(turn.query.id(), turn.number)));
         self.output.say(Value::Object(request).to_string());

@@ -33,7 +33,8 @@ pub struct Raw {
 }
 
 /// Writes the answers about one position.
-pub struct Reporter<'r> {
+pub struct Reporter<'r, 's> {
+    search: &'r Search<'s>,
     query: &'r Query,
     turn: usize,
     settings: &'r Settings,
@@ -47,12 +48,20 @@ pub struct Reporter<'r> {
     legal: MoveList,
 }
 
-impl<'r> Reporter<'r> {
-    /// A reporter for the position after `turn` moves.
-    pub fn new(query: &'r Query, turn: usize, evaluator: &Evaluator, position: &'r History, raw: &'r Raw) -> Self {
+impl<'r, 's> Reporter<'r, 's> {
+    /// A reporter for the search of the position after `turn` moves.
+    pub fn new(
+        search: &'r Search<'s>,
+        query: &'r Query,
+        turn: usize,
+        evaluator: &Evaluator,
+        position: &'r History,
+        raw: &'r Raw,
+    ) -> Self {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
         Self {
+            search,
             query,
             turn,
             settings: &query.plan.settings,
@@ -73,18 +82,18 @@ impl<'r> Reporter<'r> {
     }
 
     /// Writes the line; `None` while the root has no visits.
-    pub fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
-        let root = search.root().filter(|root| root.n() > 0)?;
+    pub fn line(&self, is_during_search: bool) -> Option<String> {
+        let root = self.search.root().filter(|root| root.n() > 0)?;
         let mut answer = Object::new();
         answer.insert("id".into(), json!(self.query.id));
         answer.insert("isDuringSearch".into(), json!(is_during_search));
         // The moves that may be searched and have visits, with the one to play first.
         let mut moves = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
-        search.rank_root(moves.as_mut_view());
+        self.search.rank_root(moves.as_mut_view());
         moves.retain(|edge| edge.completed() > 0);
-        let n = is_during_search.then(|| visits_with(search, &moves)).flatten().unwrap_or_else(|| root.n());
-        answer.insert("rootInfo".into(), self.root_info(search, root.value(), n));
-        answer.insert("moveInfos".into(), Json::Array(self.move_infos(search, &moves)));
+        let n = is_during_search.then(|| self.visits_with(&moves)).flatten().unwrap_or_else(|| root.n());
+        answer.insert("rootInfo".into(), self.root_info(root.value(), n));
+        answer.insert("moveInfos".into(), Json::Array(self.move_infos(&moves)));
         if self.query.wanted.policy {
             let texts = self.legal.iter().map(|&mv| self.text(self.board, mv));
             let policy: Object = texts.zip(self.raw.policy.iter().map(|&p| number(p))).collect();
@@ -94,7 +103,7 @@ impl<'r> Reporter<'r> {
         // `tree` and `turnNumber` are appended as text: their names are last in the alphabetical order of the keys.
         line.pop();
         if let Some(bounds) = self.query.wanted.tree {
-            self.write_tree(search, &moves, bounds, &mut line);
+            self.write_tree(&moves, bounds, &mut line);
         }
         line += &format!(",\"turnNumber\":{}}}", self.turn);
         line.shrink_to_fit();
@@ -102,14 +111,17 @@ impl<'r> Reporter<'r> {
     }
 
     /// Appends `tree`, and `treeIsCut` if it has reached the most nodes.
-    fn write_tree(&self, search: &Search<'_>, moves: &[EdgeView<'_>], bounds: TreeBounds, line: &mut String) {
-        let mut left = MOST_TREE_NODES;
-        let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
+    fn write_tree(&self, moves: &[EdgeView<'_>], bounds: TreeBounds, line: &mut String) {
         line.push_str(",\"tree\":");
-        self.write_children(search, moves.iter().copied(), at_root, bounds, &mut left, line);
-        if left == 0 {
+        let mut tree = TreeWriter { reporter: self, min_visits: bounds.min_visits, left: MOST_TREE_NODES, line };
+        tree.write_children(moves.iter().copied(), self.root(), bounds.depth);
+        if tree.left == 0 {
             line.push_str(",\"treeIsCut\":true");
         }
+    }
+
+    fn root(&self) -> At<'r> {
+        At { board: self.board, is_root: true, mover: 1.0, side: self.side() }
     }
 
     /// 1 if numbers are reported for the side to move at the root, −1 if for the other side.
@@ -127,8 +139,8 @@ impl<'r> Reporter<'r> {
         notation::format_move(board, mv, self.query.chess960).to_string()
     }
 
-    fn root_info(&self, search: &Search<'_>, value: Value, n: u32) -> Json {
-        let edges = search.root().into_iter().flat_map(|root| root.edges());
+    fn root_info(&self, value: Value, n: u32) -> Json {
+        let edges = self.search.root().into_iter().flat_map(|root| root.edges());
         let moves = edges.filter_map(|edge| Some((edge.ending(), edge.value()?)));
         let mut info = Object::new();
         let white = self.board.side_to_move() == Color::White;
@@ -136,7 +148,7 @@ impl<'r> Reporter<'r> {
         info.insert("visits".into(), json!(n));
         info.insert("weight".into(), json!(f64::from(n)));
         let known = self.results.and_then(|results| results.of_root(moves, value));
-        let (value, draw_score) = (known.unwrap_or_else(|| self.shown(search, value)), search.params().draw_score);
+        let (value, draw_score) = (known.unwrap_or_else(|| self.shown(value)), self.search.params().draw_score);
         let of = Valued { value, n, draw_score, is_certain: self.legal.is_empty() || known.is_some() };
         self.put_value(&mut info, of, self.side());
         let [this, sym] = &self.hashes;
@@ -157,27 +169,27 @@ impl<'r> Reporter<'r> {
         Json::Object(info)
     }
 
-    fn move_infos(&self, search: &Search<'_>, moves: &[EdgeView<'_>]) -> Vec<Json> {
-        let at_root = At { board: self.board, is_root: true, mover: 1.0, side: self.side() };
-        let values = never_rising(moves.iter().map(search.ranked_visits()).collect());
+    fn move_infos(&self, moves: &[EdgeView<'_>]) -> Vec<Json> {
+        let at_root = self.root();
+        let values = never_rising(moves.iter().map(self.search.ranked_visits()).collect());
         let infos = moves.iter().zip(values).enumerate().filter_map(|(order, (edge, value))| {
-            let mut info = self.edge_info(search, edge, at_root)?;
+            let mut info = self.edge_info(edge, at_root)?;
             info.insert("playSelectionValue".into(), json!(f64::from(value)));
             if !info.contains_key("prior") {
-                info.insert("prior".into(), number(self.prior(search, edge)));
+                info.insert("prior".into(), number(self.prior(edge)));
             }
             info.insert("order".into(), json!(order));
-            self.put_line(&mut info, search, edge);
+            self.put_line(&mut info, edge);
             Some(Json::Object(info))
         });
         infos.collect()
     }
 
     /// The prior of a root move whose prior the search has set to 0, because the move is certain to lose.
-    fn prior(&self, search: &Search<'_>, edge: &EdgeView<'_>) -> f64 {
+    fn prior(&self, edge: &EdgeView<'_>) -> f64 {
         let at = self.legal.iter().position(|&mv| edge.mv().is_some_and(|of_edge| unpack(of_edge.0) == mv));
         let temperature =
-            f64::from(search.params().policy_temperature * self.query.plan.root_temperature.unwrap_or(1.0));
+            f64::from(self.search.params().policy_temperature * self.query.plan.root_temperature.unwrap_or(1.0));
         let tempered = |p: f64| p.powf(1.0 / temperature);
         let sum: f64 = self.raw.policy.iter().copied().map(tempered).sum();
         at.and_then(|at| self.raw.policy.get(at)).map_or(0.0, |&p| tempered(p) / sum)
@@ -185,7 +197,7 @@ impl<'r> Reporter<'r> {
 
     /// All fields of an edge except those of its `pv`. If the move is certain to lose, `prior` is missing, because the
     /// search has set it to 0.
-    fn edge_info(&self, search: &Search<'_>, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
+    fn edge_info(&self, edge: &EdgeView<'_>, at: At<'_>) -> Option<Object> {
         let (mv, value) = edge.mv().zip(edge.value())?;
         let n = edge.completed();
         let mut info = Object::new();
@@ -198,10 +210,10 @@ impl<'r> Reporter<'r> {
             info.insert("prior".into(), number(edge.p().into()));
         }
         let sign = at.mover;
-        let draw_score = search.params().draw_score * sign as f32;
+        let draw_score = self.search.params().draw_score * sign as f32;
         // The contempt of the other side is that of the root's side to move with the opposite sign.
         let seen = Value { wl: value.wl * sign as f32, ..value };
-        let shown = self.shown(search, seen);
+        let shown = self.shown(seen);
         // Moves left are counted from the position before the move.
         let value = Value { wl: shown.wl * sign as f32, m: shown.m + 1.0, ..shown };
         let known =
@@ -219,8 +231,8 @@ impl<'r> Reporter<'r> {
     }
 
     /// Removes from a value, which is that of the side to move at the root, the contempt that the search added.
-    fn shown(&self, search: &Search<'_>, value: Value) -> Value {
-        search.params().wdl_rescale.undo(value, self.settings.contempt.objectivity)
+    fn shown(&self, value: Value) -> Value {
+        self.search.params().wdl_rescale.undo(value, self.settings.contempt.objectivity)
     }
 
     /// `side` is 1 if the numbers are reported for the side that `of` belongs to, −1 if for the other one.
@@ -251,16 +263,16 @@ impl<'r> Reporter<'r> {
 
     /// The principal variation that begins with a root move; with tablebases, the way to mate if it is known, and no
     /// move that is known to change the result.
-    fn expected(&self, search: &Search<'_>, first: &EdgeView<'_>) -> Vec<Move> {
+    fn expected(&self, first: &EdgeView<'_>) -> Vec<Move> {
         let mut line = FixedVec::<_, LONGEST_PV>::new();
-        search.pv(first, line.as_mut_view());
+        self.search.pv(first, line.as_mut_view());
         let line: Vec<Move> = line.iter().map(|mv| unpack(mv.0)).collect();
         let Some(results) = self.results else { return line };
         results.shown(self.board, &line, line.len())
     }
 
-    fn put_line(&self, info: &mut Object, search: &Search<'_>, first: &EdgeView<'_>) {
-        let mut line = self.expected(search, first);
+    fn put_line(&self, info: &mut Object, first: &EdgeView<'_>) {
+        let mut line = self.expected(first);
         line.truncate(self.query.wanted.pv_len + 1);
         let mut board = self.board.clone();
         let mut texts = Vec::with_capacity(line.len());
@@ -285,67 +297,62 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    /// Writes the moves of a node, the most visited first, and within the bounds the nodes below them. Each is
-    /// converted to text at once: as a JSON value a node takes several KB, which is far more than its text.
-    fn write_children<'a>(
-        &self,
-        search: &Search<'_>,
-        edges: impl Iterator<Item = EdgeView<'a>>,
-        at: At<'_>,
-        bounds: TreeBounds,
-        left: &mut usize,
-        line: &mut String,
-    ) {
-        let mut edges: Vec<EdgeView<'_>> = edges.filter(|edge| edge.completed() >= bounds.min_visits).collect();
-        edges.sort_by_key(|edge| std::cmp::Reverse(edge.completed()));
-        line.push('[');
-        for edge in edges {
-            if *left == 0 {
-                break;
-            }
-            let Some(info) = self.edge_info(search, &edge, at) else { continue };
-            *left -= 1;
-            let info = Json::Object(info).to_string();
-            line.push_str(if line.ends_with('[') { "{" } else { ",{" });
-            self.write_below(search, &edge, at, bounds, left, line);
-            line.push_str(info.trim_start_matches('{'));
-        }
-        line.push(']');
-    }
-
-    /// Writes `children` of an edge, if there are any, before its other fields.
-    fn write_below(
-        &self,
-        search: &Search<'_>,
-        edge: &EdgeView<'_>,
-        at: At<'_>,
-        bounds: TreeBounds,
-        left: &mut usize,
-        line: &mut String,
-    ) {
-        let Some((child, mv)) = edge.child().zip(edge.mv()).filter(|_| bounds.depth > 1) else { return };
-        let mut board = at.board.clone();
-        board.play_unchecked(unpack(mv.0));
-        let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };
-        let bounds = TreeBounds { depth: bounds.depth - 1, ..bounds };
-        let begin = line.len();
-        line.push_str("\"children\":");
-        self.write_children(search, child.visited(), below, bounds, left, line);
-        if line.ends_with("[]") {
-            line.truncate(begin);
-        } else {
-            line.push(',');
-        }
+    /// The visits of the root that are consistent with those of `moves`, which were read earlier, while the search went
+    /// on. `None` if the root has visits that belong to none of its moves.
+    fn visits_with(&self, moves: &[EdgeView<'_>]) -> Option<u32> {
+        let root = self.search.root().filter(|root| root.is_expanded() && !root.is_regrown())?;
+        let left_out = root.visited().filter(|edge| !self.search.may_play(edge));
+        // 1 for the root's own evaluation.
+        Some(1 + moves.iter().copied().chain(left_out).map(|edge| edge.completed()).sum::<u32>())
     }
 }
 
-/// The visits of the root that are consistent with those of `moves`, which were read earlier, while the search went on.
-/// `None` if the root has visits that belong to none of its moves.
-fn visits_with(search: &Search<'_>, moves: &[EdgeView<'_>]) -> Option<u32> {
-    let root = search.root().filter(|root| root.is_expanded() && !root.is_regrown())?;
-    let left_out = root.visited().filter(|edge| !search.may_play(edge));
-    // 1 for the root's own evaluation.
-    Some(1 + moves.iter().copied().chain(left_out).map(|edge| edge.completed()).sum::<u32>())
+/// Writes `tree` to a line. Each node is converted to text at once: as a JSON value it takes several KB, which is far
+/// more than its text.
+struct TreeWriter<'t> {
+    reporter: &'t Reporter<'t, 't>,
+    /// The fewest visits of a node that is written.
+    min_visits: u32,
+    /// The number of nodes that may still be written.
+    left: usize,
+    line: &'t mut String,
+}
+
+impl TreeWriter<'_> {
+    /// Writes the moves of a node, the most visited first, and the nodes below them, `depth` plies in all.
+    fn write_children<'a>(&mut self, edges: impl Iterator<Item = EdgeView<'a>>, at: At<'_>, depth: usize) {
+        let mut edges: Vec<EdgeView<'_>> = edges.filter(|edge| edge.completed() >= self.min_visits).collect();
+        edges.sort_by_key(|edge| std::cmp::Reverse(edge.completed()));
+        self.line.push('[');
+        for edge in edges {
+            if self.left == 0 {
+                break;
+            }
+            let Some(info) = self.reporter.edge_info(&edge, at) else { continue };
+            self.left -= 1;
+            let info = Json::Object(info).to_string();
+            self.line.push_str(if self.line.ends_with('[') { "{" } else { ",{" });
+            self.write_below(&edge, at, depth - 1);
+            self.line.push_str(info.trim_start_matches('{'));
+        }
+        self.line.push(']');
+    }
+
+    /// Writes `children` of an edge, if there are any, before its other fields.
+    fn write_below(&mut self, edge: &EdgeView<'_>, at: At<'_>, depth: usize) {
+        let Some((child, mv)) = edge.child().zip(edge.mv()).filter(|_| depth > 0) else { return };
+        let mut board = at.board.clone();
+        board.play_unchecked(unpack(mv.0));
+        let below = At { board: &board, is_root: false, mover: -at.mover, side: at.side };
+        let begin = self.line.len();
+        self.line.push_str("\"children\":");
+        self.write_children(child.visited(), below, depth);
+        if self.line.ends_with("[]") {
+            self.line.truncate(begin);
+        } else {
+            self.line.push(',');
+        }
+    }
 }
 
 /// `playSelectionValue` of the ranked moves, as far as visits can express the ranking: each is at least as large as

@@ -1,16 +1,95 @@
-//! The queue and the workers that empty it, for both games.
+//! The queue and the workers that empty it, for both games. What all workers do is here: every turn that one of them
+//! takes gets exactly one last line, however its search ends.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::ANSWERS_SHARE;
 use super::output::Output;
-use super::queue::{Queue, QueuedQuery};
+use super::queue::{Queue, QueuedQuery, Taken};
 use super::request::Refusal;
+use super::single::Hold;
 use super::turns::Read;
-use crate::engine::bytes_of_mb;
+use super::{ANSWERS_SHARE, failed, nothing};
+use crate::engine::{bytes_of_mb, guarded};
 use crate::fields::BadField;
 use serde_json::json;
+
+/// A line of an answer, and the lock that is held until the line is written.
+pub struct Line {
+    pub text: String,
+    pub hold: Option<Hold>,
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        Self { text, hold: None }
+    }
+}
+
+/// The reason why there is no answer.
+pub struct Fault {
+    pub text: String,
+    /// Whether it was written to standard error already.
+    pub was_said: bool,
+}
+
+impl From<String> for Fault {
+    fn from(text: String) -> Self {
+        Self { text, was_said: false }
+    }
+}
+
+/// Searches positions of one game, one after the other.
+pub trait SearchesTurns<Q> {
+    /// Searches a position and returns its last line, which is not written yet; `None` if the search was ended before
+    /// it had a result.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    fn search(&mut self, taken: &Taken<Q>) -> Result<Option<Line>, Fault>;
+
+    /// Drops what a search of the query may have left behind, after it has failed or panicked.
+    fn clean_up(&mut self, _query: &Q) {}
+}
+
+/// A worker thread's state.
+struct Worker<Q, S> {
+    queue: Arc<Queue<Q>>,
+    output: Arc<Output>,
+    searcher: S,
+}
+
+impl<Q: QueuedQuery, S: SearchesTurns<Q>> Worker<Q, S> {
+    /// Searches turns until the queue is closed and empty.
+    fn run(mut self) {
+        while let Some(taken) = self.queue.take() {
+            let Line { text, hold } = self.last_line(&taken);
+            self.output.say(text);
+            drop(hold);
+            self.queue.done(&taken);
+        }
+    }
+
+    /// Searches a position. The turn gets its last line in any case.
+    fn last_line(&mut self, taken: &Taken<Q>) -> Line {
+        let (query, turn) = (&*taken.turn.query, taken.turn.number);
+        let searched = match taken.running.is_ended() {
+            true => Ok(None),
+            false => guarded(|| self.searcher.search(taken)).map_err(Fault::from).and_then(|searched| searched),
+        };
+        match searched {
+            Ok(Some(line)) => line,
+            Ok(None) => nothing(query.id(), turn).into(),
+            Err(Fault { text, was_said }) => {
+                if !was_said {
+                    self.output.aside(&text);
+                }
+                self.searcher.clean_up(query);
+                failed(query.id(), turn, &text).into()
+            }
+        }
+    }
+}
 
 /// The workers, with the queue and the output.
 pub struct QueryCrew<Q> {
@@ -19,26 +98,27 @@ pub struct QueryCrew<Q> {
     workers: Vec<JoinHandle<()>>,
 }
 
-impl<Q: QueuedQuery> QueryCrew<Q> {
-    /// Starts `count` workers, or fewer if no more threads can be started. `worker` makes the function that a worker
-    /// runs until the queue is closed and empty. The queue may use the part of `queue_mb` that is not reserved for
-    /// answers.
+impl<Q: QueuedQuery + Send + Sync + 'static> QueryCrew<Q> {
+    /// Starts `count` workers, or fewer if no more threads can be started; `searcher` makes what each of them searches
+    /// with. The queue may use the part of `queue_mb` that is not reserved for answers.
     ///
     /// # Errors
     /// In one line: not a single thread could be started.
-    pub fn start<W: FnOnce() + Send + 'static>(
+    pub fn start<S: SearchesTurns<Q> + Send + 'static>(
         output: Output,
         queue_mb: usize,
         count: usize,
-        worker: impl Fn(&Arc<Queue<Q>>, &Arc<Output>) -> W,
+        searcher: impl Fn(&Arc<Queue<Q>>, &Arc<Output>) -> S,
     ) -> Result<Self, String> {
         let output = Arc::new(output);
         let bytes = bytes_of_mb(queue_mb);
         let queue = Arc::new(Queue::new(bytes - bytes / ANSWERS_SHARE));
         let mut workers = Vec::new();
         for index in 0..count {
+            let searcher = searcher(&queue, &output);
+            let worker = Worker { queue: Arc::clone(&queue), output: Arc::clone(&output), searcher };
             let thread = std::thread::Builder::new().name(format!("analysis {index}"));
-            match thread.spawn(worker(&queue, &output)) {
+            match thread.spawn(move || worker.run()) {
                 Ok(thread) => workers.push(thread),
                 Err(error) if workers.is_empty() => return Err(format!("no thread for the search: {error}")),
                 Err(_) => break,
@@ -66,7 +146,7 @@ impl<Q: QueuedQuery> QueryCrew<Q> {
     /// Drops all waiting turns and stops all running searches, without answers.
     pub fn abandon(&self) {
         self.output.close();
-        let found = self.queue.find(None, |_| true);
+        let found = self.queue.take_out(None, |_| true);
         self.queue.end(&found);
     }
 

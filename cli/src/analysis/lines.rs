@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use crate::line;
+use crate::line::{self, RawLine};
 
 /// A line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +22,12 @@ pub enum InputLine {
 pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<InputLine>> {
     let Some(line) = line::next(input, longest)? else { return Ok(None) };
     let lossy = |bytes: &[u8]| trimmed(&String::from_utf8_lossy(bytes)).to_string();
-    Ok(Some(match line.map(String::from_utf8) {
-        Ok(Ok(text)) => InputLine::Text(in_place(text)),
-        Ok(Err(error)) => InputLine::NotUtf8(lossy(error.as_bytes())),
-        Err(long) => InputLine::TooLong(lossy(&long.beginning)),
+    Ok(Some(match line {
+        RawLine::Whole(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => InputLine::Text(in_place(text)),
+            Err(error) => InputLine::NotUtf8(lossy(error.as_bytes())),
+        },
+        RawLine::TooLong { beginning, .. } => InputLine::TooLong(lossy(&beginning)),
     }))
 }
 

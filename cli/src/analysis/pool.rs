@@ -1,4 +1,5 @@
-//! Everything that searches many positions at once: the queue, the workers, and the state that they share.
+//! Everything that searches many positions at once: the queue, the workers, and the state that they share; and how that
+//! is started for chess.
 
 pub(super) mod memory;
 pub(super) mod threads;
@@ -6,12 +7,14 @@ pub(super) mod threads;
 use std::sync::Arc;
 
 use super::Analyst;
-use super::actions::Actions;
+use super::actions::{Actions, Evaluators};
 use super::crew::QueryCrew;
 use super::output::Output;
 use super::query::{self, Defaults, Query};
+use super::queue::QueuedQuery;
 use super::sessions::Sessions;
-use super::worker::Worker;
+use super::turns::Read;
+use super::worker::Searcher;
 use crate::console::aside;
 use crate::engine::{CacheSize, Evaluator, Settings, open_tablebases};
 use crate::fields::Object;
@@ -22,15 +25,70 @@ use oncilla_syzygy::Tablebases;
 /// The most positions at a time by default. With more, each tree would be small.
 pub const MOST_AT_A_TIME: usize = 256;
 
-/// Accepts queries, and writes the answers to an [`Output`].
-pub struct Pool {
-    defaults: Defaults,
-    crew: QueryCrew<Query>,
-    evaluator: Arc<Evaluator>,
-    sessions: Arc<Sessions>,
-    /// Kept alive, so that all searches share them.
+/// Accepts the queries of one game, and writes the answers to an [`Output`].
+pub struct QueryPool<Q> {
+    read: ReadsQuery<Q>,
+    crew: QueryCrew<Q>,
+    networks: Arc<dyn Evaluators>,
+    /// `None` for a game that has none.
+    sessions: Option<Arc<Sessions>>,
+    /// Kept alive, so that all searches share them; `None` for a game that has none.
     _tablebases: Option<Arc<Tablebases>>,
 }
+
+/// Reads the fields of the query with this id.
+type ReadsQuery<Q> = Box<dyn Fn(&str, &Object) -> Read<Q>>;
+
+impl<Q> QueryPool<Q> {
+    /// A pool without sessions, whose queries `read` reads.
+    pub fn new(
+        read: impl Fn(&str, &Object) -> Read<Q> + 'static,
+        crew: QueryCrew<Q>,
+        networks: Arc<dyn Evaluators>,
+    ) -> Self {
+        Self { read: Box::new(read), crew, networks, sessions: None, _tablebases: None }
+    }
+}
+
+impl<Q: QueuedQuery + Send + Sync + 'static> Analyst for QueryPool<Q> {
+    fn ask(&self, id: &str, request: &Object) {
+        self.crew.take(id, (self.read)(id, request));
+    }
+
+    fn obey(&self, id: &str, action: &str, request: Object) {
+        let actions = Actions {
+            queue: &*self.crew.queue,
+            output: &self.crew.output,
+            networks: &*self.networks,
+            sessions: self.sessions.as_deref(),
+            parallel: self.crew.count(),
+        };
+        actions.obey(id, action, request);
+    }
+
+    fn output(&self) -> &Output {
+        &self.crew.output
+    }
+
+    fn describe(&self) -> String {
+        self.networks.describe()
+    }
+
+    fn parallel(&self) -> usize {
+        self.crew.count()
+    }
+
+    fn abandon(&self) {
+        self.crew.abandon();
+    }
+
+    fn finish(self: Box<Self>) {
+        self.crew.finish();
+    }
+}
+
+/// The pool for chess.
+pub type Pool = QueryPool<Query>;
 
 impl Pool {
     /// Loads the network and starts the workers.
@@ -58,52 +116,14 @@ impl Pool {
     ) -> Result<Self, String> {
         let (evaluator, Trees { parallel, sessions, .. }, settings) = share_out(evaluator, settings, meaning);
         let sessions = Arc::new(Sessions::new(sessions));
-        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, parallel, |queue, output| {
-            let (queue, output) = (Arc::clone(queue), Arc::clone(output));
+        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, parallel, |_, output| {
             let (evaluator, sessions, settings) =
                 (Arc::clone(&evaluator), Arc::clone(&sessions), Arc::clone(&settings));
-            let worker = Worker::new(queue, output, evaluator, sessions, settings);
-            move || worker.run()
+            Searcher::new(Arc::clone(output), evaluator, sessions, settings)
         })?;
         let defaults = Defaults::new(typed, meaning, settings);
-        Ok(Self { defaults, crew, evaluator, sessions, _tablebases: None })
-    }
-}
-
-impl Analyst for Pool {
-    fn ask(&self, id: &str, request: &Object) {
-        self.crew.take(id, self.defaults.read(id, request));
-    }
-
-    fn obey(&self, id: &str, action: &str, request: Object) {
-        let actions = Actions {
-            queue: &*self.crew.queue,
-            output: &self.crew.output,
-            networks: &*self.evaluator,
-            sessions: Some(&self.sessions),
-            parallel: self.crew.count(),
-        };
-        actions.obey(id, action, request);
-    }
-
-    fn output(&self) -> &Output {
-        &self.crew.output
-    }
-
-    fn describe(&self) -> String {
-        self.evaluator.describe()
-    }
-
-    fn parallel(&self) -> usize {
-        self.crew.count()
-    }
-
-    fn abandon(&self) {
-        self.crew.abandon();
-    }
-
-    fn finish(self: Box<Self>) {
-        self.crew.finish();
+        let pool = Self::new(move |id, request| defaults.read(id, request), crew, evaluator);
+        Ok(Self { sessions: Some(sessions), ..pool })
     }
 }
 

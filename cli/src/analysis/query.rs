@@ -67,16 +67,11 @@ const WITHOUT_MEANING: &str =
 /// The fields that say which Go board a query is about.
 const BOARD_OF_GO: [&str; 4] = ["boardXSize", "boardYSize", "initialStones", "komi"];
 
-/// A Go query fails here at its moves, rules or initial player. Then the error says that this program expects chess,
-/// since the expected values of the field alone would not help.
-fn with_game_hint(object: &Object, bad: BadField) -> BadField {
-    let of_go: Vec<&str> = BOARD_OF_GO.into_iter().filter(|field| object.contains_key(*field)).collect();
-    let is_its_game = match bad.field.as_str() {
-        // An illegal move is still written as a move of chess.
-        "moves" => !bad.error.starts_with("Illegal move"),
-        field => field == "rules" || field == "initialPlayer",
-    };
-    if of_go.is_empty() || !is_its_game {
+/// The error in a field that Go queries have too, with a hint if this one is for Go. Such a query fails here at its
+/// moves, rules or initial player, where the expected values of the field alone would not help.
+fn with_game_hint(fields: Fields<'_>, bad: BadField) -> BadField {
+    let of_go: Vec<&str> = BOARD_OF_GO.into_iter().filter(|field| fields.get(field).is_some()).collect();
+    if of_go.is_empty() || !["initialPlayer", "moves", "rules"].contains(&bad.field.as_str()) {
         return bad;
     }
     let error = format!(
@@ -190,7 +185,7 @@ impl Defaults {
     /// reported.
     pub fn read(&self, id: &str, object: &Object) -> Read<Query> {
         let mut warnings = Vec::new();
-        let query = self.try_read(id, Fields(object), &mut warnings).map_err(|bad| with_game_hint(object, bad));
+        let query = self.try_read(id, Fields(object), &mut warnings);
         Read { query, warnings }
     }
 
@@ -200,11 +195,12 @@ impl Defaults {
         fields: Fields<'_>,
         warnings: &mut Vec<BadField>,
     ) -> Result<Accepted<Query>, BadField> {
+        let with_hint = |bad| with_game_hint(fields, bad);
         let (fen, start) = start(fields)?;
-        let played = moves::played(fields)?;
-        moves::initial_player(fields, &start)?;
+        let played = moves::played(fields).map_err(with_hint)?;
+        moves::initial_player(fields, &start).map_err(with_hint)?;
         let turns = turns(fields, played.len())?;
-        let chess960 = rules(fields)?;
+        let chess960 = rules(fields).map_err(with_hint)?;
         let Overridden { meaning: own, root_fpu_reduction, unknown, fixed } = self.overridden(fields)?;
         let mut analysis = own.as_ref().map_or(self.analysis, |meaning| meaning.analysis);
         let score_type = own.as_ref().map_or(self.score_type, |meaning| meaning.output.score_type);
@@ -232,11 +228,12 @@ impl Defaults {
         };
         let reports = Reports::read(fields)?;
         let turns = prioritized(fields, turns)?;
-        let rules = moves::rules(fields)?;
+        let rules = moves::rules(fields).map_err(with_hint)?;
         let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
         self.warn(fields, &unknown, &fixed, warnings);
+        // Illegal moves are still written as moves of chess, so that no hint is needed.
         let game = moves::replay(fen, start, &played)?;
-        let (restrictions, restrictions_bytes) = rules.restrictions(&game, &turns)?;
+        let (restrictions, restrictions_bytes) = rules.restrictions(&game, &turns).map_err(with_hint)?;
         let plan = Plan {
             settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(&own.settings)),
             max_visits: analysis.max_visits,

@@ -37,6 +37,13 @@ impl<Q> Clone for Turn<Q> {
     }
 }
 
+impl<Q: QueuedQuery> Turn<Q> {
+    /// Whether the turn's query has this id; `None` stands for every id.
+    pub fn is_of(&self, id: Option<&str>) -> bool {
+        id.is_none_or(|id| id == self.query.id())
+    }
+}
+
 /// A turn that is being searched.
 #[derive(Default)]
 pub struct Running {
@@ -91,6 +98,17 @@ pub struct Taken<Q> {
     /// For stopping the search.
     pub running: Arc<Running>,
     number: u64,
+}
+
+/// How much there is in a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueCounts {
+    /// The number of waiting turns.
+    pub waiting: usize,
+    /// The number of turns that are being searched.
+    pub running: usize,
+    /// Bytes that the waiting queries use.
+    pub bytes: usize,
 }
 
 /// The turns that a `terminate` ends.
@@ -163,17 +181,17 @@ impl<Q: QueuedQuery> Queue<Q> {
         }
     }
 
-    /// Removes the waiting turns of the id, or of all ids, for which `is_meant` is true, and finds the running ones.
-    pub fn find(&self, id: Option<&str>, is_meant: impl Fn(&Turn<Q>) -> bool) -> Ended<Q> {
+    /// Takes the waiting turns of the id, or of all ids, for which `is_meant` is true, out of the queue, and finds the
+    /// running ones.
+    pub fn take_out(&self, id: Option<&str>, is_meant: impl Fn(&Turn<Q>) -> bool) -> Ended<Q> {
         let mut state = self.lock();
         let places = state.waiting.of(id).filter(|(_, turn)| is_meant(turn)).map(|(place, _)| place);
         let mut places: Vec<Place> = places.collect();
         places.sort_unstable_by_key(|(_, number)| *number);
         let waiting: Vec<Turn<Q>> = places.iter().filter_map(|place| state.waiting.remove(*place)).collect();
         state.bytes -= waiting.iter().map(|turn| turn.bytes).sum::<usize>();
-        let is_running = |turn: &Turn<Q>| id.is_none_or(|id| id == turn.query.id()) && is_meant(turn);
-        let running = state.running.iter().filter(|(_, (turn, _))| is_running(turn)).map(|(number, _)| *number);
-        let running = running.collect();
+        let running = state.running.iter().filter(|(_, (turn, _))| turn.is_of(id) && is_meant(turn));
+        let running = running.map(|(number, _)| *number).collect();
         drop(state);
         self.changed.notify_all();
         Ended { waiting, running }
@@ -187,15 +205,10 @@ impl<Q: QueuedQuery> Queue<Q> {
         running.for_each(|(_, running)| running.end());
     }
 
-    /// The number of waiting turns, and of turns that are being searched.
-    pub fn len(&self) -> (usize, usize) {
+    /// How much there is in the queue.
+    pub fn counts(&self) -> QueueCounts {
         let state = self.lock();
-        (state.waiting.len(), state.running.len())
-    }
-
-    /// Bytes that the waiting queries use.
-    pub fn bytes(&self) -> usize {
-        self.lock().bytes
+        QueueCounts { waiting: state.waiting.len(), running: state.running.len(), bytes: state.bytes }
     }
 
     /// Tells the workers that no more queries will be added.
@@ -228,7 +241,7 @@ mod tests {
     fn bytes_with(id: &str, fields: &Value) -> usize {
         let queue = Queue::new(1);
         queue.push(query_with(id, fields));
-        queue.bytes()
+        queue.counts().bytes
     }
 
     /// Compares the queue with a list that is searched linearly.

@@ -125,7 +125,7 @@ impl<Q: QueuedQuery> WaitingTurns<Q> {
         let (first, last) = (hash.unwrap_or(u64::MIN), hash.unwrap_or(u64::MAX));
         let places = self.ids.range((first, FIRST)..=(last, LAST)).map(|(_, place)| *place);
         let turns = places.filter_map(|place| Some((place, self.turns.get(&place)?)));
-        turns.filter(move |(_, turn)| id.is_none_or(|id| id == turn.query.id()))
+        turns.filter(move |(_, turn)| turn.is_of(id))
     }
 
     pub fn len(&self) -> usize {

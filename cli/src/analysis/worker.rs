@@ -1,4 +1,4 @@
-//! A worker searches one position after the other, in one tree at a time, with the evaluator that all workers share.
+//! A worker's searches: one position after the other, in one tree at a time, with the evaluator that all workers share.
 
 use oncilla_chess::{History, Move, MoveList};
 use oncilla_core::search::MAX_VISITS;
@@ -6,46 +6,19 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use super::answer::{Raw, Reporter};
+use super::crew::{Fault, Line, SearchesTurns};
 use super::due::Due;
 use super::output::Output;
 use super::query::{Plan, Query};
-use super::queue::{Queue, Taken};
+use super::queue::Taken;
 use super::sessions::{Sessions, TreeEngine, TreeSummary};
-use super::single::Hold;
-use super::{failed, nothing};
 use crate::engine::{
-    Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, UNKNOWN, guarded,
+    Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, UNKNOWN,
 };
 use crate::softmax::softmax;
 
-/// A line of an answer, and the lock that is held until the line is written.
-struct Line {
-    text: String,
-    hold: Option<Hold>,
-}
-
-impl From<String> for Line {
-    fn from(text: String) -> Self {
-        Self { text, hold: None }
-    }
-}
-
-/// The reason why there is no answer.
-struct Fault {
-    text: String,
-    /// Whether it was written to standard error already.
-    was_said: bool,
-}
-
-impl From<String> for Fault {
-    fn from(text: String) -> Self {
-        Self { text, was_said: false }
-    }
-}
-
-/// A worker thread's state.
-pub struct Worker {
-    queue: Arc<Queue<Query>>,
+/// What a worker searches with.
+pub struct Searcher {
     output: Arc<Output>,
     evaluator: Arc<Evaluator>,
     sessions: Arc<Sessions>,
@@ -59,50 +32,9 @@ pub struct Worker {
     last: Option<(Arc<Query>, usize, Box<History>)>,
 }
 
-impl Worker {
-    /// A worker whose tree has the size in `settings`.
-    pub fn new(
-        queue: Arc<Queue<Query>>,
-        output: Arc<Output>,
-        evaluator: Arc<Evaluator>,
-        sessions: Arc<Sessions>,
-        settings: Arc<Settings>,
-    ) -> Self {
-        let batch = evaluator.batch();
-        Self { queue, output, evaluator, sessions, settings, own: None, batch, last: None }
-    }
-
-    /// Searches turns until the queue is closed and empty.
-    pub fn run(mut self) {
-        while let Some(taken) = self.queue.take() {
-            self.search(&taken);
-            self.queue.done(&taken);
-        }
-    }
-
-    /// Searches a position. The turn gets its last line in any case.
-    fn search(&mut self, taken: &Taken<Query>) {
-        let (query, turn) = (&taken.turn.query, taken.turn.number);
-        let searched = match taken.running.is_ended() {
-            true => Ok(None),
-            false => guarded(|| self.try_search(taken)).map_err(Fault::from).and_then(|searched| searched),
-        };
-        let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn).into()));
-        let Line { text, hold } = line.unwrap_or_else(|Fault { text, was_said }| {
-            if !was_said {
-                self.output.aside(&text);
-            }
-            if let Some(session) = &query.session {
-                self.sessions.lost(session);
-            }
-            failed(&query.id, turn, &text).into()
-        });
-        self.output.say(text);
-        drop(hold);
-    }
-
+impl SearchesTurns<Query> for Searcher {
     /// Searches a position in its session's tree or in the worker's own; if the search fails, that tree is dropped.
-    fn try_search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
+    fn search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let session = taken.turn.query.session.as_deref();
         // Taken in both cases: a worker has one tree at a time.
         let own = self.own.take();
@@ -120,6 +52,25 @@ impl Worker {
             None => self.own = Some(tree_engine),
         }
         Ok(found)
+    }
+
+    fn clean_up(&mut self, query: &Query) {
+        if let Some(session) = &query.session {
+            self.sessions.lost(session);
+        }
+    }
+}
+
+impl Searcher {
+    /// A searcher whose tree has the size in `settings`.
+    pub fn new(
+        output: Arc<Output>,
+        evaluator: Arc<Evaluator>,
+        sessions: Arc<Sessions>,
+        settings: Arc<Settings>,
+    ) -> Self {
+        let batch = evaluator.batch();
+        Self { output, evaluator, sessions, settings, own: None, batch, last: None }
     }
 
     fn search_at(&mut self, tree_engine: &mut TreeEngine, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
@@ -264,8 +215,8 @@ struct SearchObserver {
 
 impl SearchObserver {
     fn line(&self, search: &Search<'_>, is_during_search: bool) -> Option<String> {
-        let reporter = Reporter::new(&self.query, self.turn, &self.evaluator, &self.position, &self.raw);
-        reporter.knowing(&self.results).line(search, is_during_search)
+        let reporter = Reporter::new(search, &self.query, self.turn, &self.evaluator, &self.position, &self.raw);
+        reporter.knowing(&self.results).line(is_during_search)
     }
 
     fn last_line(&self, search: &Search<'_>) -> Option<Line> {
@@ -336,10 +287,10 @@ mod tests {
         let (evaluator, settings) = (Arc::new(evaluator), Arc::new(settings));
         let repeat = |position: History| {
             let output = Arc::new(Output::to(channel().0));
-            let (queue, sessions) = (Arc::new(Queue::new(1)), Arc::new(Sessions::new(1)));
-            let mut worker = Worker::new(queue, output, Arc::clone(&evaluator), sessions, Arc::clone(&settings));
+            let sessions = Arc::new(Sessions::new(1));
+            let mut searcher = Searcher::new(output, Arc::clone(&evaluator), sessions, Arc::clone(&settings));
             for _ in 0..CALLS {
-                let raw = worker.evaluate(&position).unwrap();
+                let raw = searcher.evaluate(&position).unwrap();
                 assert_eq!((raw.value.is_some(), raw.policy.len()), (true, 20));
             }
         };

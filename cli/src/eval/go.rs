@@ -15,6 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::BATCH;
 use crate::analysis::go::is_field;
 use crate::console::aside;
 use crate::engine::EvaluatorSettings;
@@ -100,20 +101,21 @@ impl Oracle {
     pub fn new(model: Model, settings: &EvaluatorSettings) -> Self {
         Self { evaluator: Evaluator::new(model, settings.clone(), 0), batch: Batch::default() }
     }
+}
 
-    /// Parses a line.
-    ///
-    /// # Errors
-    /// In one line: not a JSON object, or a field that is wrong.
-    pub fn understand(&self, line: &str) -> Result<Position, String> {
+impl super::Oracle for Oracle {
+    type Position = Position;
+    type Answer = Answer;
+
+    fn most(&self) -> usize {
+        BATCH
+    }
+
+    fn understand(&self, line: &str) -> Result<Position, String> {
         understand(line, self.evaluator.model().encodes_metadata())
     }
 
-    /// Evaluates the positions.
-    ///
-    /// # Errors
-    /// In one line: no device, or a backend that fails.
-    pub fn answer(&mut self, positions: &[&Position]) -> Result<Vec<Answer>, String> {
+    fn answer(&mut self, positions: &[&Position]) -> Result<Vec<Result<Answer, String>>, String> {
         // All positions of a batch have the same board size.
         let mut by_size: Vec<(Size, Vec<usize>)> = Vec::new();
         for (at, position) in positions.iter().enumerate() {
@@ -137,7 +139,8 @@ impl Oracle {
                 answers[at] = Some(Answer::of(&positions[at].game, &evaluation));
             }
         }
-        answers.into_iter().collect::<Option<_>>().ok_or_else(|| "no answer came".to_string())
+        let answers = answers.into_iter().map(|answer| answer.map(Ok));
+        answers.collect::<Option<_>>().ok_or_else(|| "no answer came".to_string())
     }
 }
 

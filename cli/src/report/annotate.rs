@@ -174,7 +174,7 @@ impl<W: Write> Wrapped<'_, W> {
 mod tests {
     use super::*;
     use crate::report::judge::tests::{REPEATED, judged};
-    use crate::report::pgn::Reader;
+    use crate::report::pgn::{NextGame, Reader};
 
     fn written(game: &Game, judgement: &Judgement) -> String {
         let mut bytes = Vec::new();
@@ -262,7 +262,7 @@ mod tests {
         let out = written(&game, &judgement);
         let text: Vec<&str> = out.lines().skip(3).collect();
         assert!(text.len() > 20 && text.iter().all(|line| !line.starts_with(['%', '['])), "{out}");
-        let again = Reader::new(out.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let again = Reader::new(out.as_bytes()).next_game().unwrap().and_then(NextGame::game).unwrap();
         assert_eq!(again.moves[0].comments[1], words.trim());
     }
 
@@ -273,7 +273,7 @@ mod tests {
         let (game, judgement) = judged(text, &told);
         let out = written(&game, &judgement);
         assert!(out.lines().all(|line| line.chars().count() <= WIDTH), "{out}");
-        let again = Reader::new(out.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let again = Reader::new(out.as_bytes()).next_game().unwrap().and_then(NextGame::game).unwrap();
         let moves = |game: &Game| game.moves.iter().map(|played| played.mv).collect::<Vec<_>>();
         assert_eq!((moves(&again), again.result.as_str()), (moves(&game), "1/2-1/2"));
         assert_eq!(again.moves[1].variations.len(), 2, "the engine's and the game's own");

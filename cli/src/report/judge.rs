@@ -262,12 +262,12 @@ fn judge(before: &Position, after: &Position, mv: Move, san: String) -> Judged {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::report::pgn::Reader;
+    use crate::report::pgn::{NextGame, Reader};
     use serde_json::json;
 
     /// A game of these moves. `told` has the expected score and the principal variation of each position.
     pub fn judged(text: &str, told: &[(f64, &str)]) -> (Game, Judgement) {
-        let game = Reader::new(text.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let game = Reader::new(text.as_bytes()).next_game().unwrap().and_then(NextGame::game).unwrap();
         let answers: Vec<Answer> = told
             .iter()
             .enumerate()
@@ -307,7 +307,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_position_is_worth_what_its_best_move_is() {
-        let game = Reader::new("1. e4 *".as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let game = Reader::new("1. e4 *".as_bytes()).next_game().unwrap().and_then(NextGame::game).unwrap();
         let root = json!({ "winrate": 0.4, "wdl": [0.3, 0.2, 0.5], "scoreCp": -40 });
         let best = json!({ "move": "d2d4", "pv": ["d2d4"], "winrate": 0.7, "wdl": [0.6, 0.2, 0.2], "scoreCp": 70 });
         let first = json!({ "id": "1", "turnNumber": 0, "rootInfo": root, "moveInfos": [best] });

@@ -30,7 +30,7 @@ use crate::{system, utf16};
 use files::Files;
 use flate2::bufread::MultiGzDecoder;
 use judge::Judgement;
-use pgn::Reader;
+use pgn::{NextGame, Reader};
 use queue::{Done, Queue};
 use same_file::Handle;
 
@@ -232,8 +232,8 @@ impl Work {
                 };
                 match next {
                     None => end = Some(Ok(())),
-                    Some(Ok(game)) => self.queue.ask(game, self.reader.bytes()),
-                    Some(Err(skipped)) => {
+                    Some(NextGame::Game(game)) => self.queue.ask(game, self.reader.bytes()),
+                    Some(NextGame::Skipped(skipped)) => {
                         self.pass_over(format!(
                             "game {}, from line {}: {}",
                             skipped.number, skipped.line, skipped.reason

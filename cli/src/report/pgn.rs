@@ -11,7 +11,7 @@ use std::io::{self, BufRead};
 
 use oncilla_chess::{History, Move};
 
-use crate::line;
+use crate::line::{self, RawLine};
 use crate::san;
 
 /// The longest line, in bytes. No program writes a longer one.
@@ -83,6 +83,25 @@ pub struct Skipped {
     pub reason: String,
 }
 
+/// The next game of a file.
+#[derive(Clone, Debug)]
+pub enum NextGame {
+    /// A game that could be read.
+    Game(Game),
+    /// A game that could not be read.
+    Skipped(Skipped),
+}
+
+impl NextGame {
+    /// The game; `None` if it was skipped.
+    pub fn game(self) -> Option<Game> {
+        match self {
+            Self::Game(game) => Some(game),
+            Self::Skipped(_) => None,
+        }
+    }
+}
+
 /// Reads one game after the other.
 pub struct Reader<R> {
     input: R,
@@ -106,11 +125,11 @@ impl<R: BufRead> Reader<R> {
         self.bytes
     }
 
-    /// Reads the next game. Returns the game, or why it was skipped; `None` at the end.
+    /// Reads the next game; `None` at the end.
     ///
     /// # Errors
     /// The errors of the input.
-    pub fn next_game(&mut self) -> io::Result<Option<Result<Game, Skipped>>> {
+    pub fn next_game(&mut self) -> io::Result<Option<NextGame>> {
         let mut raw = Raw::default();
         let mut begins_in = self.line + 1;
         let mut is_last = true;
@@ -135,7 +154,10 @@ impl<R: BufRead> Reader<R> {
         }
         self.games += 1;
         let number = self.games;
-        Ok(Some(raw.play(number).map_err(|reason| Skipped { number, line: begins_in, reason })))
+        Ok(Some(match raw.play(number) {
+            Ok(game) => NextGame::Game(game),
+            Err(reason) => NextGame::Skipped(Skipped { number, line: begins_in, reason }),
+        }))
     }
 
     /// The rest of the last game's last line, or the next line.
@@ -145,8 +167,8 @@ impl<R: BufRead> Reader<R> {
         }
         let Some(line) = line::next(&mut self.input, LONGEST_LINE)? else { return Ok(None) };
         self.line += 1;
-        self.bytes += line.as_ref().map_or_else(|too_long| too_long.length, Vec::len) as u64;
-        let Ok(mut bytes) = line else { return Ok(Some(Line::too_long())) };
+        self.bytes += line.length() as u64;
+        let RawLine::Whole(mut bytes) = line else { return Ok(Some(Line::too_long())) };
         while bytes.last().is_some_and(u8::is_ascii_control) {
             bytes.pop();
         }
@@ -224,10 +246,7 @@ struct Raw {
     /// The number of moves; at most one more than allowed.
     plies: usize,
     result: Option<String>,
-    /// A comment whose end has not been read.
-    comment: Option<String>,
-    /// A variation whose end has not been read: its text, its nesting, and whether a comment in it is open.
-    variation: Option<(String, usize, bool)>,
+    open: Open,
     bytes: usize,
     fault: Option<String>,
 }
@@ -237,6 +256,85 @@ enum Item {
     Nag(u8),
     Comment(String),
     Variation(String),
+}
+
+/// What has begun, and whose end has not been read.
+#[derive(Default)]
+enum Open {
+    #[default]
+    Nothing,
+    /// A comment in braces, with its text so far.
+    Comment(String),
+    Variation(Variation),
+}
+
+impl Open {
+    /// The text so far.
+    fn text(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Nothing => None,
+            Self::Comment(text) | Self::Variation(Variation { text, .. }) => Some(text),
+        }
+    }
+}
+
+/// A variation that is being read.
+struct Variation {
+    /// Its text so far, without the outer parentheses.
+    text: String,
+    /// The number of parentheses that are open, with the outer one.
+    depth: usize,
+    in_comment: bool,
+}
+
+impl Variation {
+    fn new() -> Self {
+        Self { text: String::new(), depth: 1, in_comment: false }
+    }
+
+    /// Reads a part of the text. Returns its length in bytes, and whether the variation ends with it.
+    fn read(&mut self, rest: &str) -> (usize, bool) {
+        match self.in_comment {
+            true => (self.read_comment(rest), false),
+            false => self.read_moves(rest),
+        }
+    }
+
+    fn read_comment(&mut self, rest: &str) -> usize {
+        let (inside, length, is_over) = until(rest, '}');
+        self.text.push_str(inside);
+        if is_over {
+            self.text.push('}');
+            self.in_comment = false;
+        }
+        length
+    }
+
+    fn read_moves(&mut self, rest: &str) -> (usize, bool) {
+        let Some(at) = rest.find(['{', '(', ')', ';']) else {
+            self.text.push_str(rest);
+            return (rest.len(), false);
+        };
+        self.text.push_str(&rest[..at]);
+        match &rest[at..=at] {
+            ";" => {
+                self.text.push_str(&format!("{{{}}}", to_the_end(&rest[at..])));
+                return (rest.len(), false);
+            }
+            ")" if self.depth == 1 => return (at + 1, true),
+            ")" => self.depth -= 1,
+            "(" => self.depth += 1,
+            _ => self.in_comment = true,
+        }
+        self.text.push_str(&rest[at..=at]);
+        (at + 1, false)
+    }
+}
+
+/// The comment at the start of a text that begins with `;`. A comment in braces, as which it is kept, can't contain
+/// their end.
+fn to_the_end(text: &str) -> String {
+    text[1..].replace('}', ")").trim().to_string()
 }
 
 const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
@@ -264,7 +362,12 @@ impl Raw {
 
     /// Whether a comment or variation is open, or the game has an error or a result.
     fn is_under_way(&self) -> bool {
-        self.comment.is_some() || self.variation.is_some() || self.fault.is_some() || self.result.is_some()
+        self.is_inside() || self.fault.is_some() || self.result.is_some()
+    }
+
+    /// Whether a comment or variation is open.
+    fn is_inside(&self) -> bool {
+        !matches!(self.open, Open::Nothing)
     }
 
     fn fail(&mut self, reason: impl Into<String>) {
@@ -286,18 +389,16 @@ impl Raw {
             self.items.clear();
             self.plies = 0;
             // An open comment or variation without an end would collect the rest of the file.
-            self.comment.iter_mut().for_each(String::clear);
-            self.variation.iter_mut().for_each(|(text, ..)| text.clear());
+            self.open.text().into_iter().for_each(String::clear);
         }
         if text.starts_with('%') {
             return Taken::All;
         }
-        let is_inside = self.comment.is_some() || self.variation.is_some();
-        if is_inside && text.starts_with("[Event \"") {
+        if self.is_inside() && text.starts_with("[Event \"") {
             self.end();
             return Taken::Upto(0);
         }
-        if !is_inside && text.trim_start().starts_with('[') {
+        if !self.is_inside() && text.trim_start().starts_with('[') {
             // An unreadable tag does not begin another game, unless it is one of those that change the meaning of the
             // moves.
             let text = text.trim_start();
@@ -343,76 +444,78 @@ impl Raw {
 
     /// Ends the game: no more lines follow.
     fn end(&mut self) {
-        if let Some(comment) = self.comment.take() {
-            match self.result {
-                Some(_) => self.push(Item::Comment(comment.trim().to_string())),
-                None => self.fail("a comment has no end"),
-            }
+        match self.open {
+            Open::Nothing => {}
+            Open::Comment(_) if self.result.is_some() => self.close(),
+            Open::Comment(_) => self.fail("a comment has no end"),
+            Open::Variation(_) => self.fail("a variation has no end"),
         }
-        if self.variation.take().is_some() {
-            self.fail("a variation has no end");
-        }
+        self.open = Open::Nothing;
     }
 
     fn movetext(&mut self, line: &str) -> Taken {
         let mut at = 0;
-        while at < line.len() {
+        while let Some(first) = line[at..].chars().next() {
             let rest = &line[at..];
-            if let Some(comment) = &mut self.comment {
-                let (inside, length, is_over) = until(rest, '}');
-                comment.push_str(inside);
-                at += length;
-                if is_over && let Some(comment) = self.comment.take() {
-                    self.push(Item::Comment(comment.trim().to_string()));
-                }
-                continue;
+            let read = if self.is_inside() { Some(self.inside(rest)) } else { self.outside(first, rest) };
+            match read {
+                Some(length) => at += length,
+                None => return Taken::Upto(at),
             }
-            if self.variation.is_some() {
-                at += self.in_variation(rest);
-                continue;
-            }
-            let Some(first) = rest.chars().next() else { break };
-            let length = match first {
-                '{' => {
-                    self.comment = Some(String::new());
-                    1
-                }
-                ';' => {
-                    // A comment in braces can't contain a brace.
-                    self.push(Item::Comment(rest[1..].replace('}', ")").trim().to_string()));
-                    rest.len()
-                }
-                // Anything else behind a result belongs to the next game.
-                _ if self.result.is_some() && !(first.is_whitespace() || first == '$') => return Taken::Upto(at),
-                '(' => {
-                    self.variation = Some((String::new(), 1, false));
-                    1
-                }
-                ')' | '}' => {
-                    self.fail(format!("{first} without its beginning"));
-                    1
-                }
-                '<' => until(rest, '>').1,
-                '$' => self.nag(&rest[1..]) + 1,
-                c if c.is_whitespace() || c == '.' => c.len_utf8(),
-                _ => {
-                    let length = symbol_length(rest);
-                    if self.is_first_number(&rest[..length]) {
-                        return Taken::Upto(at);
-                    }
-                    self.symbol(&rest[..length]);
-                    length
-                }
-            };
-            at += length;
         }
-        if let Some(comment) = &mut self.comment {
-            comment.push(' ');
-        }
-        if let Some((text, ..)) = &mut self.variation {
+        if let Some(text) = self.open.text() {
             text.push(' ');
         }
         Taken::All
+    }
+
+    /// Continues what is open. Returns the number of bytes that were read.
+    fn inside(&mut self, rest: &str) -> usize {
+        let (length, is_over) = match &mut self.open {
+            Open::Nothing => (0, false),
+            Open::Comment(text) => {
+                let (inside, length, is_over) = until(rest, '}');
+                text.push_str(inside);
+                (length, is_over)
+            }
+            Open::Variation(variation) => variation.read(rest),
+        };
+        if is_over {
+            self.close();
+        }
+        length
+    }
+
+    /// Adds what was open to the game.
+    fn close(&mut self) {
+        match std::mem::take(&mut self.open) {
+            Open::Nothing => {}
+            Open::Comment(text) => self.push(Item::Comment(text.trim().to_string())),
+            Open::Variation(Variation { text, .. }) => {
+                self.push(Item::Variation(text.split_whitespace().collect::<Vec<_>>().join(" ")));
+            }
+        }
+    }
+
+    /// Reads what stands outside comments and variations and begins with `first`. Returns the number of bytes that were
+    /// read; `None` if the next game begins here.
+    fn outside(&mut self, first: char, rest: &str) -> Option<usize> {
+        match first {
+            '{' => self.open = Open::Comment(String::new()),
+            ';' => {
+                self.push(Item::Comment(to_the_end(rest)));
+                return Some(rest.len());
+            }
+            // Anything else behind a result belongs to the next game.
+            _ if self.result.is_some() && !(first.is_whitespace() || first == '$') => return None,
+            '(' => self.open = Open::Variation(Variation::new()),
+            ')' | '}' => self.fail(format!("{first} without its beginning")),
+            '<' => return Some(until(rest, '>').1),
+            '$' => return Some(self.nag(&rest[1..]) + 1),
+            _ if first.is_whitespace() || first == '.' => {}
+            _ => return self.next_symbol(rest),
+        }
+        Some(first.len_utf8())
     }
 
     fn push(&mut self, item: Item) {
@@ -424,48 +527,6 @@ impl Raw {
             true => self.fail(format!("more than {MOST_PLIES} plies")),
             false => self.items.push(item),
         }
-    }
-
-    /// Continues an open variation. Returns the number of bytes that were read.
-    fn in_variation(&mut self, rest: &str) -> usize {
-        let Some((text, depth, in_comment)) = &mut self.variation else { return 0 };
-        if *in_comment {
-            let (inside, length, is_over) = until(rest, '}');
-            text.push_str(inside);
-            if is_over {
-                text.push('}');
-                *in_comment = false;
-            }
-            return length;
-        }
-        let Some(at) = rest.find(['{', '(', ')', ';']) else {
-            text.push_str(rest);
-            return rest.len();
-        };
-        text.push_str(&rest[..at]);
-        match &rest[at..=at] {
-            "{" => {
-                text.push('{');
-                *in_comment = true;
-            }
-            "(" => {
-                text.push('(');
-                *depth += 1;
-            }
-            ";" => {
-                text.push_str(&format!("{{{}}}", rest[at + 1..].replace('}', ")").trim()));
-                return rest.len();
-            }
-            _ => {
-                *depth -= 1;
-                if *depth > 0 {
-                    text.push(')');
-                } else if let Some((text, ..)) = self.variation.take() {
-                    self.push(Item::Variation(text.split_whitespace().collect::<Vec<_>>().join(" ")));
-                }
-            }
-        }
-        at + 1
     }
 
     /// Reads the number behind a `$` and returns its length. A number above 255 is ignored.
@@ -482,6 +543,18 @@ impl Raw {
         let is_first = text.strip_prefix("1.").is_some_and(|behind| !behind.starts_with('.'));
         // `1. e4 1. ... e5` is one game.
         is_first && self.plies > 1
+    }
+
+    /// Reads the move, number or result at the start of a text, and returns its length; `None` if it belongs to the next
+    /// game.
+    fn next_symbol(&mut self, rest: &str) -> Option<usize> {
+        let length = symbol_length(rest);
+        let text = &rest[..length];
+        if self.is_first_number(text) {
+            return None;
+        }
+        self.symbol(text);
+        Some(length)
     }
 
     /// Reads a move, its number, or the result.
@@ -611,7 +684,12 @@ mod tests {
 
     fn read(text: &[u8]) -> Vec<Result<Game, Skipped>> {
         let mut reader = Reader::new(text);
-        std::iter::from_fn(|| reader.next_game().unwrap()).collect()
+        let next = std::iter::from_fn(|| reader.next_game().unwrap());
+        let result = |next| match next {
+            NextGame::Game(game) => Ok(game),
+            NextGame::Skipped(skipped) => Err(skipped),
+        };
+        next.map(result).collect()
     }
 
     fn moves(game: &Game) -> Vec<String> {
@@ -633,8 +711,7 @@ mod tests {
             for _ in 0..=LONGEST_GAME / LONGEST_LINE + 4 {
                 raw.take(&line);
             }
-            let inside =
-                raw.comment.as_ref().map_or(0, String::len) + raw.variation.as_ref().map_or(0, |open| open.0.len());
+            let inside = raw.open.text().map_or(0, |text| text.len());
             assert!(
                 inside <= LONGEST_LINE && raw.items.is_empty(),
                 "{open:?}: {inside} bytes, {} items",
@@ -864,7 +941,7 @@ mod tests {
     #[test]
     fn a_line_of_a_comment_may_begin_like_a_tag() {
         let text = "1. e4 {good\n[%clk 0:01:00] and\n[a remark] more} e5 *";
-        let game = Reader::new(text.as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let game = Reader::new(text.as_bytes()).next_game().unwrap().and_then(NextGame::game).unwrap();
         assert_eq!(
             (game.moves.len(), &game.moves[0].comments[..]),
             (2, &["good [%clk 0:01:00] and [a remark] more".to_string()][..])

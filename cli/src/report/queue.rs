@@ -171,7 +171,7 @@ fn query(game: &Game) -> (String, Object) {
 mod tests {
     use super::*;
     use crate::options::table;
-    use crate::report::pgn::Reader;
+    use crate::report::pgn::{NextGame, Reader};
 
     #[test]
     fn an_error_ends_a_game() {
@@ -180,7 +180,7 @@ mod tests {
         typed.set(backend, backend.flag, "random").unwrap();
         let meaning = typed.meaning().unwrap();
         let mut queue = Queue::open(typed, &meaning).unwrap();
-        let game = Reader::new("1. e4 *".as_bytes()).next_game().unwrap().unwrap().unwrap();
+        let game = Reader::new("1. e4 *".as_bytes()).next_game().unwrap().and_then(NextGame::game).unwrap();
         queue.ask(game, 0);
         queue.put(json!({ "id": "1", "error": "no answer" }).to_string()).unwrap();
         assert_eq!(queue.next_done().and_then(|done| done.found.err()), Some("no answer".to_string()));

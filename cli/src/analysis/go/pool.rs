@@ -1,4 +1,4 @@
-//! The pool that searches many positions of Go at the same time: the queue, the workers, and what these share.
+//! Starts what searches many positions of Go at the same time.
 
 use std::sync::Arc;
 
@@ -7,17 +7,15 @@ use oncilla_nets::katago::Model;
 use serde_json::Value;
 
 use super::query::{Defaults, Query};
-use super::worker::Worker;
-use crate::analysis::Analyst;
-use crate::analysis::actions::{Actions, Evaluators};
+use super::worker::Searcher;
+use crate::analysis::actions::Evaluators;
 use crate::analysis::crew::QueryCrew;
 use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
-use crate::analysis::pool::{MOST_AT_A_TIME, threads};
+use crate::analysis::pool::{MOST_AT_A_TIME, QueryPool, threads};
 use crate::console::aside;
 use crate::engine::bytes_of_mb;
 use crate::engine::{CacheCounts, EvaluatorCounts};
-use crate::fields::Object;
 use crate::go::{Evaluator, Imitation, Params, beside, describe_model, shares_of_cache};
 use crate::options::{Meaning, Typed};
 
@@ -28,12 +26,8 @@ const BOARD: Size = Size::STANDARD;
 /// A search takes this many equal parts: its tree, and at most as much for the notes beside it.
 const PARTS: usize = 2;
 
-/// Takes queries; their answers go to its [`Output`].
-pub struct Pool {
-    defaults: Defaults,
-    crew: QueryCrew<Query>,
-    networks: Networks,
-}
+/// The pool for Go.
+pub type Pool = QueryPool<Query>;
 
 /// What evaluates.
 struct Networks {
@@ -71,59 +65,16 @@ impl Pool {
         evaluator.set_cache(of_main);
         human.iter_mut().for_each(|human| human.set_cache(of_human));
         let networks = Networks { main: Arc::new(evaluator), human: human.map(Arc::new) };
-        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| {
-            let worker = Worker {
-                queue: Arc::clone(queue),
-                output: Arc::clone(output),
-                evaluator: Arc::clone(&networks.main),
-                human: networks.human.clone(),
-                tree_bytes: bytes_of_mb(trees.each_mb),
-                minibatch: settings.minibatch,
-                parallel: trees.parallel,
-            };
-            move || worker.run()
+        let crew = QueryCrew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| Searcher {
+            queue: Arc::clone(queue),
+            output: Arc::clone(output),
+            evaluator: Arc::clone(&networks.main),
+            human: networks.human.clone(),
+            tree_bytes: bytes_of_mb(trees.each_mb),
+            minibatch: settings.minibatch,
+            parallel: trees.parallel,
         })?;
-        Ok(Self { defaults, crew, networks })
-    }
-}
-
-impl Analyst for Pool {
-    fn ask(&self, id: &str, request: &Object) {
-        self.crew.take(id, self.defaults.read(id, request));
-    }
-
-    fn obey(&self, id: &str, action: &str, request: Object) {
-        let actions = Actions {
-            queue: &*self.crew.queue,
-            output: &self.crew.output,
-            networks: &self.networks,
-            sessions: None,
-            parallel: self.crew.count(),
-        };
-        actions.obey(id, action, request);
-    }
-
-    fn output(&self) -> &Output {
-        &self.crew.output
-    }
-
-    fn describe(&self) -> String {
-        let Networks { main, human } = &self.networks;
-        let on = main.facts(BOARD).map(|facts| facts.describe).unwrap_or_default();
-        let beside = human.as_ref().map_or(String::new(), |human| format!(" with {} beside it", human.model().name));
-        format!("{}{beside}, for Go, on {on}", main.model().name)
-    }
-
-    fn parallel(&self) -> usize {
-        self.crew.count()
-    }
-
-    fn abandon(&self) {
-        self.crew.abandon();
-    }
-
-    fn finish(self: Box<Self>) {
-        self.crew.finish();
+        Ok(Self::new(move |id, request| defaults.read(id, request), crew, Arc::new(networks)))
     }
 }
 
@@ -134,6 +85,13 @@ impl Networks {
 }
 
 impl Evaluators for Networks {
+    fn describe(&self) -> String {
+        let Self { main, human } = self;
+        let on = main.facts(BOARD).map(|facts| facts.describe).unwrap_or_default();
+        let beside = human.as_ref().map_or(String::new(), |human| format!(" with {} beside it", human.model().name));
+        format!("{}{beside}, for Go, on {on}", main.model().name)
+    }
+
     fn models(&self) -> Vec<Value> {
         self.all().map(|network| describe_model(network, BOARD)).collect()
     }

@@ -1,4 +1,4 @@
-//! A worker searches one position after the other, with the evaluator that all workers share.
+//! A worker's searches: one position after the other, with the evaluator that all workers share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use super::answer;
 use super::batches;
 use super::query::Query;
+use crate::analysis::crew::{Fault, Line, SearchesTurns};
 use crate::analysis::due::Due;
 use crate::analysis::output::Output;
-use crate::analysis::queue::{Queue, Taken};
-use crate::analysis::{failed, nothing};
-use crate::engine::{Facts, guarded};
+use crate::analysis::queue::{Queue, QueueCounts, Taken};
+use crate::engine::Facts;
 use crate::go::{self, Evaluator, Game, Limits, Plan, Search, Stopped};
 use crate::text::quoted;
 
-/// What a worker needs.
-pub struct Worker {
-    /// The queue of the positions to search.
+/// What a worker searches with.
+pub struct Searcher {
+    /// The queue, whose length says how many positions are searched at the same time.
     pub queue: Arc<Queue<Query>>,
     /// Where answers go.
     pub output: Arc<Output>,
@@ -36,30 +36,8 @@ pub struct Worker {
 /// Playouts between two moments at which reports and the end of the search are considered.
 const STEP: u64 = 64;
 
-impl Worker {
-    /// Searches until the queue is closed and empty.
-    pub fn run(self) {
-        while let Some(taken) = self.queue.take() {
-            self.search(&taken);
-            self.queue.done(&taken);
-        }
-    }
-
-    /// Searches a position. However the search ends, the turn gets its last line.
-    fn search(&self, taken: &Taken<Query>) {
-        let (query, turn) = (&taken.turn.query, taken.turn.number);
-        let searched = match taken.running.is_ended() {
-            true => Ok(None),
-            false => guarded(|| self.try_search(taken)).and_then(|searched| searched),
-        };
-        let line = searched.map(|line| line.unwrap_or_else(|| nothing(&query.id, turn)));
-        self.output.say(line.unwrap_or_else(|fault| {
-            self.output.aside(&fault);
-            failed(&query.id, turn, &fault)
-        }));
-    }
-
-    fn try_search(&self, taken: &Taken<Query>) -> Result<Option<String>, String> {
+impl SearchesTurns<Query> for Searcher {
+    fn search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let begun = Instant::now();
         let game: Arc<Game> = Arc::new(query.setup.game(turn));
@@ -96,12 +74,14 @@ impl Worker {
         if stopped == Stopped::Full {
             self.output.aside(&full(query, turn, search.spent()));
         }
-        Ok(answer::line(query, turn, &search, false))
+        Ok(answer::line(query, turn, &search, false).map(Line::from))
     }
+}
 
+impl Searcher {
     /// The number of positions of this search that are evaluated together.
     fn batch(&self, facts: &Facts) -> usize {
-        let (waiting, running) = self.queue.len();
+        let QueueCounts { waiting, running, .. } = self.queue.counts();
         let suitable = || batches::suitable(facts, (waiting + running).min(self.parallel));
         if self.minibatch > 0 { self.minibatch } else { suitable() }
     }
