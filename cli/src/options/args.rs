@@ -4,12 +4,11 @@
 //! before or after the command's name. Arguments that are not in the table are left to the command; `--flag=value` is
 //! split for it, because argh accepts only `--flag value`.
 
-use std::path::Path;
 
 use super::config::Syntax;
 use super::katago;
 use super::kind::{Kind, OptionError};
-use super::path::unquoted;
+use super::path::path;
 use super::table::{self, Opt};
 use super::typed::Typed;
 
@@ -41,7 +40,7 @@ impl Args {
         };
         let mut files = Vec::new();
         for file in read.configs.iter().filter(|file| !file.is_empty()) {
-            let (typed, unused) = super::config::read(Path::new(unquoted(file)), syntax)?;
+            let (typed, unused) = super::config::read(&path(file), syntax)?;
             files.push(typed);
             read.unused.push((file.clone(), unused));
         }

@@ -2,7 +2,7 @@
 
 use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, Weights};
 
-use super::path::{found, unquoted};
+use super::path::{found, path, unquoted};
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
 
 /// The names of backends: ours, then Lc0's for the backends that are here too.
@@ -94,7 +94,7 @@ pub fn hints(text: &str) -> HintsFrom {
     match unquoted(text) {
         "" | "auto" => HintsFrom::Program,
         "off" => HintsFrom::Nowhere,
-        path => HintsFrom::File(path.into()),
+        name => HintsFrom::File(path(name)),
     }
 }
 

@@ -71,6 +71,8 @@ mod tests {
         assert_eq!(without_effect(&[("cpuct", "1.745"), ("threads", "1"), ("task-workers", "3")]), [""; 0]);
         let mut typed = Typed::default();
         typed.set_for(table::by_flag("cpuct").unwrap(), "cpuctExploration", "2").unwrap();
-        assert!(typed.without_effect_in_go().is_empty(), "KataGo's name means something");
+        typed.set_for(table::by_flag("lcb-stdevs").unwrap(), "lcbStdevs", "3").unwrap();
+        assert!(typed.without_effect_in_go().is_empty(), "KataGo's names mean something");
+        assert_eq!(without_effect(&[("lcb-stdevs", "3")]), ["lcb-stdevs"]);
     }
 }

@@ -50,6 +50,9 @@ const NAMES: &[Row] = &[
     ("winLossUtilityFactor", &[("win-loss-utility-factor", Value::Within(0.0..=1.0))]),
 ];
 
+/// Names that UCI has, too, but for the case of a letter.
+const SHARED: [&str; 1] = ["lcbStdevs"];
+
 /// Names whose values are amounts: if our range is smaller, the user is told so.
 const AMOUNTS: [&str; 3] = ["numAnalysisThreads", "numSearchThreads", "numSearchThreadsPerAnalysisThread"];
 
@@ -133,7 +136,7 @@ pub fn reduced(name: &str, value: &str) -> Option<String> {
 
 /// Whether this is one of KataGo's names in this module.
 pub fn is_name(name: &str) -> bool {
-    NAMES.iter().any(|(theirs, _)| *theirs == name)
+    SHARED.contains(&name) || NAMES.iter().any(|(theirs, _)| *theirs == name)
 }
 
 /// The options that are set if `name` has this `value`, and their values. `name` is a flag, a UCI name or one of
@@ -159,6 +162,7 @@ mod tests {
 
     #[test]
     fn every_name_stands_for_options_that_take_its_values() {
+        assert!(SHARED.iter().all(|name| is_name(name) && table::by_name(name).is_some()));
         for (name, here) in NAMES {
             assert!(table::by_name(name).is_none() && table::by_flag(name).is_none(), "{name} is ours as well");
             let (flag, value) = here.last().unwrap();

@@ -9,6 +9,24 @@ pub fn unquoted(name: &str) -> &str {
     inner.filter(|_| !Path::new(name).exists()).unwrap_or(name)
 }
 
+/// The path of a name: [without quotes](unquoted), and with the user's home folder for a `~` at the beginning, which a
+/// shell replaces, but no GUI does.
+pub fn path(name: &str) -> PathBuf {
+    at_home(unquoted(name), std::env::home_dir())
+}
+
+/// A list of folders, separated as in `PATH`, each with its [`path`].
+pub fn paths(names: &str) -> String {
+    let folders = std::env::split_paths(unquoted(names)).map(|folder| path(&folder.to_string_lossy()));
+    let joined = std::env::join_paths(folders).ok().and_then(|joined| joined.into_string().ok());
+    joined.unwrap_or_else(|| names.to_string())
+}
+
+fn at_home(name: &str, home: Option<PathBuf>) -> PathBuf {
+    let within = name.strip_prefix('~').and_then(|rest| rest.strip_prefix(std::path::is_separator));
+    within.zip(home).map_or_else(|| name.into(), |(within, home)| home.join(within))
+}
+
 /// The path of a file in the working directory, or else next to the program, because a GUI may start an engine in any
 /// folder.
 pub fn found(name: &str) -> PathBuf {
@@ -19,7 +37,7 @@ pub fn found(name: &str) -> PathBuf {
 /// If there is no such file, the name stays unchanged, so that messages show it.
 fn found_in(folder: Option<&Path>, name: &str) -> PathBuf {
     let beside = folder.map(|folder| folder.join(name)).filter(|beside| beside.is_file());
-    beside.filter(|_| !Path::new(name).exists()).unwrap_or_else(|| name.into())
+    beside.filter(|_| !Path::new(name).exists()).unwrap_or_else(|| path(name))
 }
 
 #[cfg(test)]
@@ -33,6 +51,22 @@ mod tests {
             assert_eq!(unquoted(name), name);
         }
         assert_eq!(unquoted("\"\""), "");
+    }
+
+    #[test]
+    fn a_tilde_is_the_home_folder() {
+        let home = || Some(PathBuf::from("/home/me"));
+        assert_eq!(at_home("~/nets/net.pb.gz", home()), Path::new("/home/me/nets/net.pb.gz"));
+        for name in ["~", "~you/net", "a~/net", "./~/net", "/net", ""] {
+            assert_eq!(at_home(name, home()), Path::new(name));
+        }
+        assert_eq!(at_home("~/net", None), Path::new("~/net"));
+        let home = std::env::home_dir().expect("a home");
+        assert_eq!(path("\"~/net\""), home.join("net"));
+        let separator = if cfg!(windows) { ';' } else { ':' };
+        let expected = format!("{}{separator}there", home.join("tables").display());
+        assert_eq!(paths(&format!("~/tables{separator}there")), expected);
+        assert_eq!(paths(""), "");
     }
 
     #[test]

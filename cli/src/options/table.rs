@@ -11,7 +11,7 @@ use oncilla_opencl::kernels::Precision;
 use super::kind::Effect::{AtStart, Sets, Without};
 use super::kind::{Kind, SetBool, SetFloat, SetInt, SetText};
 use super::meaning::{Draft, FpuStrategy, Perspective, RootFpu};
-use super::path::unquoted;
+use super::path::{path, paths, unquoted};
 use super::{backend, contempt, time_manager};
 use crate::engine::SearchGraph;
 use crate::score::ScoreType;
@@ -170,8 +170,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "Copy the UCI traffic to the end of this file, or to standard error if it is <stderr>.",
         Sets(|d, file| {
-            let file = unquoted(file);
-            d.meaning.log_file = (!file.is_empty()).then(|| file.into());
+            d.meaning.log_file = (!unquoted(file).is_empty()).then(|| path(file));
             Ok(())
         }),
     )
@@ -193,7 +192,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "Folders of Syzygy tablebases, separated as in PATH (by :, on Windows by ;).",
         Sets(|d, folders| {
-            d.meaning.settings.syzygy.paths = unquoted(folders).to_string();
+            d.meaning.settings.syzygy.paths = paths(folders);
             Ok(())
         }),
     )
@@ -230,8 +229,7 @@ const PROGRAM: &[Opt] = &[
         "",
         "Folder for compiled OpenCL programs and what oncilla tune finds; without one $XDG_CACHE_HOME/oncilla or ~/.cache/oncilla, on Windows %LOCALAPPDATA%\\oncilla\\cache.",
         Sets(|d, folder| {
-            let folder = unquoted(folder);
-            d.meaning.settings.evaluator.cache_dir = (!folder.is_empty()).then(|| folder.into());
+            d.meaning.settings.evaluator.cache_dir = (!unquoted(folder).is_empty()).then(|| path(folder));
             Ok(())
         }),
     ),
@@ -1110,7 +1108,7 @@ const NETWORK: &[Opt] = &[
         "backend",
         "auto",
         backend::BACKENDS,
-        "What runs the network; auto: OpenCL if a device works, the host otherwise. UCI takes the names of Lc0's other backends for \
+        "What runs the network; auto: a GPU, by OpenCL, if it is measured to be faster than the host (the CPU's cores), the host otherwise. UCI takes the names of Lc0's other backends for \
          auto, or for host if they are for CPUs, and says so.",
         Sets(|d, name| {
             d.meaning.settings.evaluator.backend = backend::kind(name).ok_or("no such backend")?;
