@@ -5,9 +5,13 @@ use super::leaves;
 use super::memory::{self, LEAST_TREE_MB, Layout, bytes_of_mb, most_of_cache};
 use super::settings::{CacheSize, Settings};
 use oncilla_chess::{History, MoveList};
+use std::time::{Duration, Instant};
 
 /// Bytes that queues, events and batches take, besides the tree and the network.
 const QUEUES: usize = 8 << 20;
+
+/// How long the weighing of an evaluator may take: a GUI waits for `readyok`.
+const LONG: Duration = Duration::from_millis(500);
 
 /// What determines the tree's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,23 +78,31 @@ impl MemoryBudget {
     }
 
     /// Measures what the process takes besides tree and cache. A backend takes most of its memory with its first batch,
-    /// so each thread's batch is run once. Returns the line that a backend says meanwhile, if it says one.
+    /// so each thread's batch is run once; if that takes long, those that are left count as much as the last one.
+    /// Returns the line that a backend says meanwhile, if it says one.
     pub fn weigh(&mut self, evaluator: &Evaluator, settings: &Settings) -> Option<String> {
         let (position, mut moves) = (History::startpos(), MoveList::new());
         position.legal_moves(&mut moves);
         let (size, workers) = (leaves::batch_size(settings, evaluator), settings.workers);
         let threads = workers.taking_all_roles(evaluator.threads()).max(workers.eval);
         let mut batches: Vec<_> = (0..threads).map(|_| evaluator.batch()).collect();
-        let mut note = None;
-        for batch in &mut batches {
+        let (mut note, mut taken, mut not_run) = (None, memory::taken_bytes(), 0);
+        let begun = Instant::now();
+        for (at, batch) in batches.iter_mut().enumerate() {
             for _ in 0..size {
                 batch.push(&position, &moves);
             }
             // What fails here also fails in the search, which reports it.
             note = evaluator.run(batch).ok().flatten().or(note);
+            let before = std::mem::replace(&mut taken, memory::taken_bytes());
+            // The first batch shows nothing of the others, because the backend's own memory is in it.
+            if at > 0 && begun.elapsed() > LONG {
+                not_run = (threads - at - 1) * taken.saturating_sub(before);
+                break;
+            }
         }
         // No search has used the tree yet: hardly a page of it has been touched.
-        self.beside_the_tree = memory::taken_bytes() + QUEUES;
+        self.beside_the_tree = taken + not_run + QUEUES;
         self.is_weighed = true;
         note
     }

@@ -4,7 +4,6 @@
 //! before or after the command's name. Arguments that are not in the table are left to the command; `--flag=value` is
 //! split for it, because argh accepts only `--flag value`.
 
-
 use super::config::Syntax;
 use super::katago;
 use super::kind::{Kind, OptionError};
