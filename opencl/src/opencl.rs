@@ -536,13 +536,14 @@ impl Backend for OpenCl {
 
 /// Enqueues each layer's own launches.
 fn enqueue_steps(session: &Session, steps: &mut [Vec<Step>], positions: usize) -> Result<(), Error> {
+    let told_after = if session.waits_at_flush() { usize::MAX } else { TOLD_AFTER };
     let mut launched = 0;
     for step in steps.iter_mut().flatten() {
         step.enqueue(session, positions)?;
         let before = launched;
         launched += step.count(positions);
         // The first is flushed at once, and then again and again: what is enqueued later follows without a gap.
-        if before == 0 || before / TOLD_AFTER != launched / TOLD_AFTER {
+        if before == 0 || before / told_after != launched / told_after {
             session.flush()?;
         }
     }

@@ -491,6 +491,12 @@ impl Session {
         self.device.kind != Kind::Cpu && self.device.platform != "NVIDIA CUDA"
     }
 
+    /// Whether the driver begins with nothing new before all that was flushed is done: Mesa's rusticl waits so, in the
+    /// versions that distributions have.
+    pub fn waits_at_flush(&self) -> bool {
+        self.device.platform == "rusticl"
+    }
+
     /// Makes the driver begin with what was enqueued, while more is being enqueued.
     ///
     /// # Errors

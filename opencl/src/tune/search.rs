@@ -1,8 +1,8 @@
 //! Tries one knob after the other.
 
 use super::{baseline, score};
-use crate::kernels::Tuning;
 use crate::kernels::tuning::KNOBS;
+use crate::kernels::{Tuning, Variant};
 
 /// The result of a candidate: milliseconds of a batch of each size, or why it can't be used.
 pub type Trial = Result<[f64; 3], String>;
@@ -10,8 +10,22 @@ pub type Trial = Result<[f64; 3], String>;
 /// The time of a candidate must be below this share of the best so far to replace it: less of a difference is noise.
 const BETTER: f64 = 0.97;
 
+/// A GPU that needs more milliseconds for a position is not tried with the whole network as one launch. That saves
+/// launches, which are only a small part of such a time; but a single group would do all of the work, and its one
+/// launch could last so long that the system resets the GPU under the desktop.
+const LONGEST_FOR_ONE_LAUNCH: f64 = 10.0;
+
 /// How often the best tuning and the start are timed again, in turn.
 const AGAIN: usize = 3;
+
+/// A tuning that works.
+#[derive(Clone, Copy)]
+struct Tried {
+    tuning: Tuning,
+    score: f64,
+    /// Milliseconds of a single position.
+    alone: f64,
+}
 
 /// Finds the fastest tuning, from `start`. `try_out` runs a candidate, `again` runs one whose time must not be taken
 /// from a record.
@@ -25,13 +39,14 @@ pub fn search(
     mut try_out: impl FnMut(Tuning) -> Trial,
     again: impl FnMut(Tuning) -> Trial,
 ) -> Result<Tuning, String> {
-    let mut best: Option<(Tuning, f64)> = None;
-    let mut consider = |tuning: Tuning, best: &mut Option<(Tuning, f64)>| {
-        let trial = try_out(tuning).map(score);
-        if let Ok(score) = trial
-            && best.is_none_or(|(_, least)| score < least * BETTER)
-        {
-            *best = Some((tuning, score));
+    let mut best: Option<Tried> = None;
+    let mut consider = |tuning: Tuning, best: &mut Option<Tried>| {
+        let trial = try_out(tuning);
+        if let Ok(times) = trial {
+            let tried = Tried { tuning, score: score(times), alone: times[0] };
+            if best.is_none_or(|best| tried.score < best.score * BETTER) {
+                *best = Some(tried);
+            }
         }
         trial
     };
@@ -41,7 +56,7 @@ pub fn search(
         return Err(at_first.err().unwrap_or(why));
     }
     for knob in &KNOBS {
-        let from = best.map_or(start, |(tuning, _)| tuning);
+        let from = best.map_or(start, |best| best.tuning);
         let counts = knob.variant.is_none_or(|variant| variant == from.variant);
         // Without Winograd's convolution its knobs have no effect.
         let turns = from.winograd > 0 || !knob.of_winograd;
@@ -50,13 +65,15 @@ pub fn search(
         }
         for &value in knob.values {
             let next = knob.set(from, value);
-            if next != from {
+            let is_one_launch = next.variant == Variant::Gpu && next.network > 0;
+            let is_long = is_one_launch && best.is_some_and(|best| best.alone > LONGEST_FOR_ONE_LAUNCH);
+            if next != from && !is_long {
                 // A candidate that does not work is not a reason to stop.
                 let _ = consider(next, &mut best);
             }
         }
     }
-    let best = best.map_or(start, |(tuning, _)| tuning);
+    let best = best.map_or(start, |best| best.tuning);
     Ok(confirm(start, best, again))
 }
 
@@ -77,7 +94,6 @@ fn confirm(start: Tuning, best: Tuning, mut again: impl FnMut(Tuning) -> Trial) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::Variant;
 
     fn start() -> Tuning {
         Tuning::start(Variant::Cpu, 8)
@@ -112,6 +128,20 @@ mod tests {
         assert_eq!(found, baseline(start()));
         let nothing = |_| Err("no device".to_string());
         assert_eq!(search(start(), nothing, nothing), Err("no device".to_string()));
+    }
+
+    #[test]
+    fn a_network_that_takes_a_gpu_long_is_not_tried_as_one_launch() {
+        let tried = |alone: f64| {
+            let mut one_launch = false;
+            let try_out = |tuning: Tuning| {
+                one_launch |= tuning.network > 0;
+                Ok([alone; 3])
+            };
+            search(Tuning::start(Variant::Gpu, 1), try_out, |_| Ok([alone; 3])).unwrap();
+            one_launch
+        };
+        assert_eq!([9.9, 10.1].map(tried), [true, false]);
     }
 
     #[test]
