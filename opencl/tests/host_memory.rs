@@ -19,7 +19,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above; the pointer came from the system's allocator.
+        // SAFETY: the pointer came from the system's allocator, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

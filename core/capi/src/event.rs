@@ -147,7 +147,7 @@ unsafe fn with_events(
         run(unsafe { core::slice::from_raw_parts_mut(pointers.as_mut_ptr().cast::<Lent>(), pointers.len()) });
     }
     for &pointer in pointers.iter().take(listed) {
-        // SAFETY: as above.
+        // SAFETY: the pointer was checked in the loop above, and the slice made of all of them is gone.
         if let Ok(event) = unsafe { alone(pointer) } {
             event.listed = false;
         }
@@ -362,7 +362,7 @@ unsafe fn answer_with(
 ) -> Outcome {
     // SAFETY: the caller's contract is this function's.
     let (search, event) = unsafe { (shared(search)?, alone(event)?) };
-    // SAFETY: as above.
+    // SAFETY: the caller's contract is this function's.
     let (answer, policy) = unsafe { (input(answer)?, changed(policy, count)?) };
     event.must_be_of(search)?;
     Ok(give(&search.search, &mut event.event, &answer.checked()?, policy)?)

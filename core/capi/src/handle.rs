@@ -59,7 +59,8 @@ pub unsafe fn shared<'h, H: Handle>(pointer: *const H) -> Result<&'h H, OncillaS
 /// # Safety
 /// As for [`shared`]; besides, there is no other reference to it during `'h`.
 pub unsafe fn alone<'h, H: Handle>(pointer: *mut H) -> Result<&'h mut H, OncillaStatus> {
-    // SAFETY: as above, and the caller says that there is no other reference.
+    // SAFETY: the caller's contract is this function's: there is no other reference. The mark tells a handle from other
+    // memory that the host may have mistaken for one, as far as that is possible.
     unsafe {
         check_handle(pointer)?;
         Ok(&mut *pointer)
@@ -100,7 +101,8 @@ pub unsafe fn changed<'p, T>(pointer: *mut T, count: usize) -> Result<&'p mut [T
     }
     check_count::<T>(count)?;
     check(pointer)?;
-    // SAFETY: as above, and no other code uses it.
+    // SAFETY: not NULL, aligned, no longer than an object may be; the caller says that the objects are there and that
+    // no other code uses them.
     Ok(unsafe { core::slice::from_raw_parts_mut(pointer, count) })
 }
 

@@ -160,7 +160,7 @@ struct Handle(cl_device_id);
 
 // SAFETY: OpenCL device ids may be used from any thread.
 unsafe impl Send for Handle {}
-// SAFETY: as above; every call that takes one is thread-safe.
+// SAFETY: every call that takes a device id is thread-safe.
 unsafe impl Sync for Handle {}
 
 /// Which device is meant.

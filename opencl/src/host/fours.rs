@@ -83,7 +83,7 @@ macro_rules! with_dots {
                     fn avx512_vnni($($arg: $type),*) {
                         $body::<x86::Avx512>($($arg),*);
                     }
-                    // SAFETY: `Found` says so only after all these features have been detected on this processor.
+                    // SAFETY: `Found` is made only after these features have been detected on this processor.
                     unsafe { avx512_vnni($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
@@ -92,7 +92,7 @@ macro_rules! with_dots {
                     fn avx512($($arg: $type),*) {
                         $body::<x86::PairsOfAvx512>($($arg),*);
                     }
-                    // SAFETY: as above.
+                    // SAFETY: `Found` is made only after these features have been detected on this processor.
                     unsafe { avx512($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
@@ -101,7 +101,7 @@ macro_rules! with_dots {
                     fn avx_vnni($($arg: $type),*) {
                         $body::<x86::Avx>($($arg),*);
                     }
-                    // SAFETY: as above.
+                    // SAFETY: `Found` is made only after these features have been detected on this processor.
                     unsafe { avx_vnni($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
@@ -110,7 +110,7 @@ macro_rules! with_dots {
                     fn avx2($($arg: $type),*) {
                         $body::<x86::PairsOfAvx2>($($arg),*);
                     }
-                    // SAFETY: as above.
+                    // SAFETY: `Found` is made only after these features have been detected on this processor.
                     unsafe { avx2($($arg),*) }
                 }
                 Isa::Baseline => $body::<Arrays>($($arg),*),

@@ -206,7 +206,7 @@ impl Ready {
                         if begin {
                             sums.write(Sums([[[0; 16]; ROWS]; 3]));
                         }
-                        // SAFETY: as above.
+                        // SAFETY: the sums were written when they began: just now, or in an earlier round.
                         loops(left, first, right, unsafe { sums.assume_init_mut() });
                     }
                 }

@@ -24,7 +24,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.set(LIVE.get().saturating_sub(layout.size()));
-        // SAFETY: as above; the pointer came from the system's allocator.
+        // SAFETY: the pointer came from the system's allocator, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -209,10 +209,10 @@ impl Configured {
         sums: &mut MaybeUninit<Sums>,
     ) {
         if in_order {
-            // SAFETY: as above.
+            // SAFETY: the caller's promises are those that both functions ask for.
             unsafe { self.add_in_order(left, first, right, begin, ahead, sums) }
         } else {
-            // SAFETY: as above.
+            // SAFETY: the caller's promises are those that both functions ask for.
             unsafe { self.add_near(left, first, right, begin, ahead, sums) }
         }
     }
