@@ -82,7 +82,7 @@ macro_rules! params {
 pub(crate) use params;
 
 params! {
-    /// How a position is searched, and in whose view it is told.
+    /// How a position is searched, and from whose view the results are told.
     pub struct Params;
     /// Visits of the root at most.
     max_visits: u64 = 500, in 1..=1 << 50, "maxVisits";
@@ -92,17 +92,17 @@ params! {
     max_time: f64 = 1e20, in 0.0..=1e20, "maxTime";
     /// Moves of a line after its first.
     analysis_pv_len: usize = 15, in 1..=1000, "analysisPVLen";
-    /// Whose view values are given in.
+    /// From whose view values are given.
     report_analysis_winrates_as: Perspective = Perspective::SideToMove, in ANYTHING, "reportAnalysisWinratesAs";
     /// Utility of a won game.
     win_loss_utility_factor: f64 = 1.0, in 0.0..=1.0, "winLossUtilityFactor";
-    /// Utility of the score, held against an even one, at most.
+    /// The most utility that the score has, compared with an even one.
     static_score_utility_factor: f64 = 0.1, in 0.0..=1.0, "staticScoreUtilityFactor";
-    /// Utility of the score, held against the one that is expected, at most.
+    /// The most utility that the score has, compared with the expected one.
     dynamic_score_utility_factor: f64 = 0.3, in 0.0..=1.0, "dynamicScoreUtilityFactor";
-    /// How far the score that is expected is moved towards an even one: 1 is all the way.
+    /// How far the expected score is moved towards an even one: 1 is all the way.
     dynamic_score_center_zero_weight: f64 = 0.2, in 0.0..=1.0, "dynamicScoreCenterZeroWeight";
-    /// Scores on which the dynamic utility spreads, in sides of the board.
+    /// The width of the dynamic utility in points, as a multiple of the board's side.
     dynamic_score_center_scale: f64 = 0.75, in 0.2..=5.0, "dynamicScoreCenterScale";
     /// White's utility of a game without a result.
     no_result_utility_for_white: f64 = 0.0, in -1.0..=1.0, "noResultUtilityForWhite";
@@ -110,44 +110,45 @@ params! {
     draw_equivalent_wins_for_white: f64 = 0.5, in 0.0..=1.0, "drawEquivalentWinsForWhite";
     /// Weight of exploration.
     cpuct_exploration: f64 = 1.0, in 0.0..=10.0, "cpuctExploration";
-    /// What the weight of exploration grows by with the logarithm of the visits.
+    /// By how much the weight of exploration grows with the logarithm of the visits.
     cpuct_exploration_log: f64 = 0.45, in 0.0..=10.0, "cpuctExplorationLog";
     /// Visits with which that growth begins.
     cpuct_exploration_base: f64 = 500.0, in 10.0..=100_000.0, "cpuctExplorationBase";
-    /// By how much a move without visits is taken to be worse than its parent, once all priors are visited.
+    /// By how much a move without visits counts as worse than its parent, once moves with all of the prior have visits.
     fpu_reduction_max: f64 = 0.2, in 0.0..=2.0, "fpuReductionMax";
     /// The same at the root.
     root_fpu_reduction_max: f64 = 0.1, in 0.0..=2.0, "rootFpuReductionMax";
-    /// Whether a move without visits is held against what the search found only as far as it has visited the policy.
+    /// Whether the value of a move without visits follows the search's value and no longer the network's, as far as
+    /// moves with much of the prior have visits.
     fpu_parent_weight_by_visited_policy: bool = true, in ANYTHING, "fpuParentWeightByVisitedPolicy";
-    /// The power of the visited policy with which that grows.
+    /// The exponent of the visited part of the prior in that.
     fpu_parent_weight_power: f64 = 2.0, in 0.0..=5.0, "fpuParentWeightByVisitedPolicyPow";
-    /// Whether a move that is worse than those before it counts less where it has more than its share of visits.
+    /// Whether a worse move counts less if it has more visits than its prior explains.
     use_noise_pruning: bool = true, in ANYTHING, "useNoisePruning";
-    /// Utility by which a move has to be worse for most of such visits not to count.
+    /// A move that is worse by this utility has most of such visits not counted.
     noise_prune_utility_scale: f64 = 0.15, in 0.001..=10.0, "noisePruneUtilityScale";
     /// How much more the visits of good moves count in a position's mean.
     value_weight_exponent: f64 = 0.25, in 0.0..=1.0, "valueWeightExponent";
-    /// How far what the network says of a position is corrected by what was found out below others that the same move
-    /// led to.
+    /// How far an evaluation is corrected by the network's errors in other positions that the same move in the same
+    /// local pattern led to.
     subtree_value_bias_factor: f64 = 0.45, in 0.0..=1.0, "subtreeValueBiasFactor";
-    /// The power of the visits below a position with which it counts for that.
+    /// The exponent of the visits below a position in its weight for that.
     subtree_value_bias_weight_exponent: f64 = 0.85, in 0.0..=1.0, "subtreeValueBiasWeightExponent";
-    /// How much of what positions have told for that goes with them when the game goes on without them.
+    /// The part of a position's contribution that is forgotten when the position is dropped from the tree.
     subtree_value_bias_free_prop: f64 = 0.8, in 0.0..=1.0, "subtreeValueBiasFreeProp";
-    /// Whether what the network says counts less where it is unsure of it, with networks that say how unsure they are.
+    /// Whether an evaluation counts less where the network is unsure, with networks that say how unsure they are.
     use_uncertainty: bool = true, in ANYTHING, "useUncertainty";
-    /// What it counts is this by how far its utility will move in the next moves.
+    /// An evaluation's weight is this, divided by how far its utility is expected to move.
     uncertainty_coeff: f64 = 0.25, in 0.0001..=1.0, "uncertaintyCoeff";
-    /// The power of that.
+    /// The exponent of that movement.
     uncertainty_exponent: f64 = 1.0, in 0.0..=2.0, "uncertaintyExponent";
-    /// What it counts at most, and a game that has ended.
+    /// The largest weight, which a game that has ended has.
     uncertainty_max_weight: f64 = 8.0, in 1.0..=100.0, "uncertaintyMaxWeight";
-    /// Deviation of the utilities below a position that goes with the weight of exploration as it is.
+    /// The standard deviation of utilities at which exploration has its normal weight.
     cpuct_utility_stdev_prior: f64 = 0.4, in 0.0..=10.0, "cpuctUtilityStdevPrior";
-    /// Visits that this deviation counts as.
+    /// The number of visits as which this deviation counts.
     cpuct_utility_stdev_prior_weight: f64 = 2.0, in 0.0..=100.0, "cpuctUtilityStdevPriorWeight";
-    /// How far exploration follows the deviation, where it is held against what the search would do now.
+    /// How far the weight of exploration follows the deviation that was found: 1 is all the way.
     cpuct_utility_stdev_scale: f64 = 0.85, in 0.0..=1.0, "cpuctUtilityStdevScale";
     /// Divides the logits of the root.
     root_policy_temperature: f64 = 1.0, in 0.01..=100.0, "rootPolicyTemperature";
@@ -159,14 +160,14 @@ params! {
     ignore_pre_root_history: bool = true, in ANYTHING, "ignorePreRootHistory";
     /// Whether the network is shown no moves that were played before any position.
     ignore_all_history: bool = false, in ANYTHING, "ignoreAllHistory";
-    /// Whether the network is not told at the root that a pass would end the game.
+    /// Whether the network is kept from knowing, at the root, that a pass would end the game.
     conservative_pass: bool = true, in ANYTHING, "conservativePass";
     /// Whether passes get no more than 95 % of the priors, and the end of the game is hidden from the network where it
     /// would not be won.
     enable_passing_hacks: bool = true, in ANYTHING, "enablePassingHacks";
-    /// The player to move is taken to search 2 to this power as much as the opponent.
+    /// The network plays as if one player searched 2 to this power times as much as the other.
     playout_doubling_advantage: f64 = 0.0, in -3.0..=3.0, "playoutDoublingAdvantage";
-    /// Who is taken to, if it is not the player to move.
+    /// The player with that advantage; none: the player to move.
     playout_doubling_advantage_pla: Option<Color> = None, in ANYTHING, "playoutDoublingAdvantagePla";
     /// Whose play is imitated, with a network for human play.
     human_profile: Option<Profile> = None, in ANYTHING, "humanSLProfile";
@@ -177,18 +178,18 @@ params! {
     human_root_explore_weightful: f64 = 0.0, in 0.0..=1.0, "humanSLRootExploreProbWeightful";
     /// Weight of exploration in the choice of such a move.
     human_cpuct_exploration: f64 = 1.0, in 0.0..=1000.0, "humanSLCpuctExploration";
-    /// What that weight grows by with the square root of the visits.
+    /// By how much that weight grows with the square root of the visits.
     human_cpuct_permanent: f64 = 0.0, in 0.0..=1000.0, "humanSLCpuctPermanent";
-    /// How much of a network's optimistic policy is used, in the tree.
+    /// How much of a network's optimistic policy is used below the root.
     policy_optimism: f64 = 1.0, in 0.0..=1.0, "policyOptimism";
     /// The same at the root.
     root_policy_optimism: f64 = 0.2, in 0.0..=1.0, "rootPolicyOptimism";
-    /// Symmetries in which the root is evaluated.
+    /// The number of symmetries in which the root is evaluated.
     root_num_symmetries_to_sample: usize = 1, in 1..=8, "rootNumSymmetriesToSample";
     /// Whether of root moves that are mirror images only one is searched.
     root_symmetry_pruning: bool = true, in ANYTHING, "rootSymmetryPruning";
-    /// Points that a move costs where everything is settled, and a part of which a pass costs where it is better to
-    /// fill up first.
+    /// The points that a move costs where everything is settled. A pass costs a part of them where it is better to fill
+    /// up first.
     root_ending_bonus_points: f64 = 0.5, in -1.0..=1.0, "rootEndingBonusPoints";
     /// Whether nothing is played where all is alive once the opponent has passed four times in a row.
     root_prune_useless_moves: bool = true, in ANYTHING, "rootPruneUselessMoves";
@@ -198,7 +199,7 @@ params! {
     use_lcb_for_selection: bool = true, in ANYTHING, "useLcbForSelection";
     /// Standard deviations that lower bounds are below the average.
     lcb_stdevs: f64 = 5.0, in 1.0..=12.0, "lcbStdevs";
-    /// Visits that are enough for it, as a share of those of the move with the most.
+    /// The visits that are enough for that, as a share of those of the move with the most.
     min_visit_prop_for_lcb: f64 = 0.15, in 0.0..=1.0, "minVisitPropForLCB";
     /// Whether Black's moves in a row at the beginning count as handicap stones.
     black_run_is_handicap: bool = true, in ANYTHING, "assumeMultipleStartingBlackMovesAreHandicap";

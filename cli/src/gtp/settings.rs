@@ -17,7 +17,7 @@ params! {
     allow_resignation: bool = true, in ANYTHING, "allowResignation";
     /// A win less a loss, from −1 to 1, below which it resigns.
     resign_threshold: f64 = -0.9, in -1.0..=0.0, "resignThreshold";
-    /// In so many turns in a row.
+    /// For this many turns in a row.
     resign_consec_turns: usize = 3, in 1..=100, "resignConsecTurns";
     /// Points that it must be behind by as well.
     resign_min_score_difference: f64 = 0.0, in 0.0..=1000.0, "resignMinScoreDifference";
@@ -25,7 +25,7 @@ params! {
     resign_min_moves_per_board_area: f64 = 0.0, in 0.0..=1.0, "resignMinMovesPerBoardArea";
     /// The part of its visits and its time that it uses once the opponent has passed.
     search_factor_after_one_pass: f64 = 0.5, in 0.0..=1.0, "searchFactorAfterOnePass";
-    /// And once the opponent has passed in two turns in a row.
+    /// The part of its visits and its time that it uses once the opponent has passed in two turns in a row.
     search_factor_after_two_pass: f64 = 0.25, in 0.0..=1.0, "searchFactorAfterTwoPass";
     /// The least share where it is certain to win; it multiplies the share after a pass.
     search_factor_when_winning: f64 = 0.4, in 0.01..=1.0, "searchFactorWhenWinning";
@@ -33,13 +33,13 @@ params! {
     search_factor_when_winning_threshold: f64 = 0.95, in 0.0..=1.0, "searchFactorWhenWinningThreshold";
     /// How much chance there is in the choice of a move: 0 is none.
     chosen_move_temperature: f64 = 0.1, in 0.0..=5.0, "chosenMoveTemperature";
-    /// And before the first one.
+    /// The temperature at the first move.
     chosen_move_temperature_early: f64 = 0.5, in 0.0..=5.0, "chosenMoveTemperatureEarly";
-    /// Moves after which half of the difference is left, on 19×19.
+    /// The number of moves after which half of the difference between the two is left, on 19×19.
     chosen_move_temperature_halflife: f64 = 19.0, in 0.1..=100_000.0, "chosenMoveTemperatureHalflife";
     /// The temperature applies only to moves with a smaller share of the visits than this; 1: to all.
     chosen_move_temperature_only_below_prob: f64 = 1.0, in 0.0..=1.0, "chosenMoveTemperatureOnlyBelowProb";
-    /// Visits that each move loses before that.
+    /// The visits that each move loses before one is chosen.
     chosen_move_subtract: f64 = 0.0, in 0.0..=1e10, "chosenMoveSubtract";
     /// Moves with fewer visits are not chosen by chance.
     chosen_move_prune: f64 = 1.0, in 0.0..=1e10, "chosenMovePrune";
@@ -62,11 +62,11 @@ params! {
     analysis_ignore_pre_root_history: bool = true, in ANYTHING, "analysisIgnorePreRootHistory";
     /// Whether it thinks in the opponent's time.
     pondering_enabled: bool = false, in ANYTHING, "ponderingEnabled";
-    /// Visits of the root at most, where it does.
+    /// The most visits of the root while it does.
     max_visits_pondering: u64 = 1 << 50, in 1..=1 << 50, "maxVisitsPondering";
-    /// Visits at most that it adds to a position.
+    /// The most visits that it then adds to a position.
     max_playouts_pondering: u64 = 1 << 50, in 1..=1 << 50, "maxPlayoutsPondering";
-    /// Seconds at most.
+    /// The most seconds that it does so.
     max_time_pondering: f64 = 1e20, in 0.0..=1e20, "maxTimePondering";
 }
 
