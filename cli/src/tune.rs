@@ -16,7 +16,7 @@ use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::kernels::starts::Start;
 use oncilla_opencl::kernels::tuning::KNOBS;
 use oncilla_opencl::opencl::Options;
-use oncilla_opencl::tune::{BATCHES, Candidate, Key, Record, Trial, baseline, score, search};
+use oncilla_opencl::tune::{Candidate, Key, Record, Trial, baseline, batches, score, search};
 use serde::{Deserialize, Serialize};
 
 use crate::child;
@@ -46,7 +46,7 @@ pub struct Arguments {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CandidateReport {
-    /// Milliseconds per batch, for each of [`BATCHES`].
+    /// Milliseconds per batch, for each of the device's [`batches`].
     Milliseconds([f64; 3]),
     /// The error, if the candidate can't be used.
     Refused(String),
@@ -155,7 +155,7 @@ fn tune(console: &Console, settings: &EvaluatorSettings, arguments: &Arguments) 
     };
     progress.clear();
     let kept = log.finish(found);
-    report(console, &log, start, found);
+    report(console, &log, batches(device.kind), [start, found]);
     match kept {
         Some(path) => console.say(&format!("kept in {}", path.display())),
         None => console.say("not kept"),
@@ -176,11 +176,8 @@ fn are_there_again(weights: &Weights) -> Result<(), String> {
     ))
 }
 
-fn report(console: &Console, log: &TrialLog, start: Tuning, found: Tuning) {
-    console.say(&format!(
-        "{:<8} {:>10} {:>10} {:>10}   milliseconds of a batch",
-        "batch", BATCHES[0], BATCHES[1], BATCHES[2]
-    ));
+fn report(console: &Console, log: &TrialLog, [one, few, many]: [usize; 3], [start, found]: [Tuning; 2]) {
+    console.say(&format!("{:<8} {one:>10} {few:>10} {many:>10}   milliseconds of a batch", "batch"));
     for (name, tuning) in [("start", start), ("found", found)] {
         let times = match log.tried(tuning) {
             Some(Ok(times)) => times.map(|time| format!("{time:>10.3}")).join(" "),

@@ -13,14 +13,18 @@ pub use record::{Key, Record};
 pub use search::{Trial, search};
 
 use crate::backend::{Backend, BackendError, Outputs, shortest};
+use crate::device::{self, Error, Kind};
 use crate::graph::Graph;
 use crate::kernels::{Tuning, Variant};
 use crate::opencl::{Fault, LEAST_MAX_BATCH, OpenCl, Options, canary};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Batch sizes that a candidate is timed with: the latency of one position, and the device filled.
-pub const BATCHES: [usize; 3] = [1, 4, 16];
+/// Batch sizes that a candidate is timed with: the latency of one position, a few, and the device filled. A GPU's
+/// kernels for many positions run in large batches only: in how large ones depends on its units and on the network.
+pub fn batches(kind: Kind) -> [usize; 3] {
+    if kind == Kind::Cpu { [1, 4, 16] } else { [1, 8, 64] }
+}
 
 /// For how long each batch size is timed, once it is warm.
 const TIMED: Duration = Duration::from_millis(400);
@@ -35,8 +39,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Compiles, compares the outputs with the host's, and times: returns the milliseconds of a batch, for each of
-    /// [`BATCHES`].
+    /// Compiles, compares the outputs with the host's, and times: returns the milliseconds of a batch, for each of the
+    /// device's [`batches`].
     ///
     /// The fastest run counts and not the mean: other programs make a run longer, none makes one shorter. A batch that
     /// is too long for one launch takes as long as the batches that it is made of.
@@ -44,26 +48,31 @@ impl Candidate {
     /// # Errors
     /// What the driver refused, or how far an output is from the host's.
     pub fn run(&self) -> Result<[f64; 3], BackendError> {
-        let mut device = self.open()?;
+        let batches = self.batches()?;
+        let mut device = self.open(batches[2])?;
         let each = self.graph.input().len();
-        let input = canary::planes(BATCHES[2] * each);
+        let input = canary::planes(batches[2] * each);
         let longest = device.max_batch();
         if !device.leaves_host_free() {
             // Devices that leave the host free were just compared in the largest batch.
             device.check_in(&[longest], 0)?;
         }
         let mut times = [0.0; 3];
-        for (time, batch) in times.iter_mut().zip(BATCHES) {
+        for (time, batch) in times.iter_mut().zip(batches) {
             let at_once = batch.min(longest);
             *time = in_parts(fastest(&mut device, &input[..at_once * each])?, batch, at_once);
         }
         Ok(times)
     }
 
-    /// Compiles and compares. If there is no memory for the largest of [`BATCHES`], batches are smaller, as they are in
-    /// a game; the kernels are exactly those to be tried.
-    fn open(&self) -> Result<OpenCl, Fault> {
-        match self.open_for(BATCHES[2]) {
+    fn batches(&self) -> Result<[usize; 3], Error> {
+        device::choose(&self.options.device).map(|device| batches(device.kind))
+    }
+
+    /// Compiles and compares. If there is no memory for the largest batch, batches are smaller, as they are in a game;
+    /// the kernels are exactly those to be tried.
+    fn open(&self, max_batch: usize) -> Result<OpenCl, Fault> {
+        match self.open_for(max_batch) {
             Err(Fault::Call(error)) if error.is_of_memory() => self.open_for(LEAST_MAX_BATCH),
             opened => opened,
         }
@@ -89,7 +98,8 @@ impl Candidate {
     /// # Errors
     /// Like [`OpenCl::new`].
     pub fn of_a_game(&self) -> Result<Tuning, BackendError> {
-        let options = Options { max_batch: BATCHES[2], tuning: None, self_check: true, ..self.options.clone() };
+        let [.., max_batch] = self.batches()?;
+        let options = Options { max_batch, tuning: None, self_check: true, ..self.options.clone() };
         Ok(OpenCl::new(Arc::clone(&self.graph), &options)?.tuning())
     }
 }
@@ -144,7 +154,7 @@ mod tests {
         for network in [0, 1] {
             let tuning = Some(Tuning { network, ..Tuning::start(Variant::Gpu, 8) });
             let candidate = Candidate { graph: Arc::clone(&graph), options: Options { tuning, ..Options::default() } };
-            assert_eq!(candidate.open().expect(what).tuning().network, network);
+            assert_eq!(candidate.open(16).expect(what).tuning().network, network);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The file that stores which tunings were tried.
 //!
 //! ```text
-//! oncilla tuning 1
+//! oncilla tuning 2
 //! device: Mali-G610 r0p0
 //! …
 //! tried: variant=gpu winograd=4 … | 3.1 8.2 30.4
@@ -53,7 +53,7 @@ impl Key {
     pub fn new(device: &Device, graph: &Graph, precision: Precision) -> Self {
         let Device { name, driver, platform, version, compute_units, .. } = device;
         let head = format!(
-            "oncilla tuning 1\ndevice: {name}\ndriver: {driver}\nplatform: {platform}\nversion: {version}\n\
+            "oncilla tuning 2\ndevice: {name}\ndriver: {driver}\nplatform: {platform}\nversion: {version}\n\
              units: {compute_units}\nkernels: {:016x}\ngraph: {:016x}\nprecision: {precision}\n",
             kernels::version(),
             graph.shape_hash(),
@@ -257,7 +257,7 @@ mod tests {
     use crate::test_folder::Folder;
 
     fn key(device: &str) -> Key {
-        Key { head: format!("oncilla tuning 1\ndevice: {device}\n") }
+        Key { head: format!("oncilla tuning 2\ndevice: {device}\n") }
     }
 
     #[test]
