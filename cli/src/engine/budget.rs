@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// Bytes that queues, events and batches take, besides the tree and the network.
 const QUEUES: usize = 8 << 20;
 
-/// How long the weighing of an evaluator may take: a GUI waits for `readyok`.
+/// After this time, the weighing of an evaluator begins no further batch: a GUI waits for `readyok`. The first batch does
+/// not count, with which kernels may be compiled.
 const LONG: Duration = Duration::from_millis(500);
 
 /// What determines the tree's memory.
@@ -78,7 +79,7 @@ impl MemoryBudget {
     }
 
     /// Measures what the process takes besides tree and cache. A backend takes most of its memory with its first batch,
-    /// so each thread's batch is run once; if that takes long, those that are left count as much as the last one.
+    /// so each thread's batch is run once; if that takes long, those that are left count as much as the others but it.
     /// Returns the line that a backend says meanwhile, if it says one.
     pub fn weigh(&mut self, evaluator: &Evaluator, settings: &Settings) -> Option<String> {
         let (position, mut moves) = (History::startpos(), MoveList::new());
@@ -86,23 +87,25 @@ impl MemoryBudget {
         let (size, workers) = (leaves::batch_size(settings, evaluator), settings.workers);
         let threads = workers.taking_all_roles(evaluator.threads()).max(workers.eval);
         let mut batches: Vec<_> = (0..threads).map(|_| evaluator.batch()).collect();
-        let (mut note, mut taken, mut not_run) = (None, memory::taken_bytes(), 0);
-        let begun = Instant::now();
-        for (at, batch) in batches.iter_mut().enumerate() {
+        let (mut note, mut ran, mut first) = (None, 0, None);
+        for batch in &mut batches {
+            // The first batch shows nothing of the others, because the backend's own memory is in it.
+            if ran > 1 && first.is_some_and(|(begun, _): (Instant, usize)| begun.elapsed() > LONG) {
+                break;
+            }
             for _ in 0..size {
                 batch.push(&position, &moves);
             }
             // What fails here also fails in the search, which reports it.
             note = evaluator.run(batch).ok().flatten().or(note);
-            let before = std::mem::replace(&mut taken, memory::taken_bytes());
-            // The first batch shows nothing of the others, because the backend's own memory is in it.
-            if at > 0 && begun.elapsed() > LONG {
-                not_run = (threads - at - 1) * taken.saturating_sub(before);
-                break;
-            }
+            ran += 1;
+            first.get_or_insert_with(|| (Instant::now(), memory::taken_bytes()));
         }
         // No search has used the tree yet: hardly a page of it has been touched.
-        self.beside_the_tree = taken + not_run + QUEUES;
+        let taken = memory::taken_bytes();
+        let by_others = first.map_or(0, |(_, by_first)| taken.saturating_sub(by_first));
+        let not_run = by_others.saturating_mul(threads - ran) / ran.saturating_sub(1).max(1);
+        self.beside_the_tree = taken.saturating_add(not_run).saturating_add(QUEUES);
         self.is_weighed = true;
         note
     }

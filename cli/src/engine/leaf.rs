@@ -95,19 +95,17 @@ impl LeafReader {
         };
         match verdict {
             Some(verdict) => Leaf::Ended(Answer { key, verdict }),
-            None => {
-                self.find_drawing_moves(plies);
-                Leaf::Open(key)
-            }
+            None => Leaf::Open(key),
         }
     }
 
-    /// Hints see what a move leaves hanging, but if the game is over after it, nobody takes that.
-    fn find_drawing_moves(&mut self, plies: usize) {
+    /// Finds the leaf's moves that end the game as a draw. Hints see what a move leaves hanging, but if the game is over
+    /// after it, nobody takes that.
+    pub fn find_drawing_moves(&mut self) {
         self.drawing.clear();
         if self.has_hints {
             let moves: &[ChessMove] = if self.salt == 0 { &self.moves } else { &self.kept };
-            self.history.drawing_moves(moves, plies, self.rules.two_fold_draws, |at| self.drawing.push(at));
+            self.history.drawing_moves(moves, |at| self.drawing.push(at));
         }
     }
 
@@ -160,7 +158,8 @@ impl LeafReader {
         if self.salt == 0 { &self.moves } else { &self.kept }
     }
 
-    /// What the leaf's evaluation depends on besides the position: which moves are searched, and which are draws.
+    /// What the leaf's evaluation depends on besides the position: which moves are searched, and which
+    /// [are draws](Self::find_drawing_moves).
     pub fn circumstances(&self) -> Circumstances<'_> {
         let mut salt = self.salt;
         if !self.drawing.is_empty() {

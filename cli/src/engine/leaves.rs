@@ -97,6 +97,7 @@ impl Leaves {
         key: u64,
         counts: &mut Counts,
     ) -> Option<Box<Event>> {
+        self.reader.find_drawing_moves();
         let reader = &self.reader;
         match self.positions.push_with(reader.history(), reader.moves(), reader.circumstances()) {
             Pushed::Waits => {

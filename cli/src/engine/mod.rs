@@ -121,7 +121,7 @@ impl Engine {
         let end = Arc::clone(&control).end_on_drop();
         let thread = std::thread::Builder::new().name("search".to_string()).spawn(move || {
             let _end = end;
-            // It is gone before the end is told: a `go` that is sent after that fails, and is not lost.
+            // It is gone before the end is told, so that nothing that is sent after that gets lost.
             let inbox = inbox;
             searcher.run(&inbox);
         });

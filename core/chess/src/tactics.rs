@@ -58,7 +58,7 @@ pub(crate) mod of_move {
 ///
 /// # Panics
 ///
-/// If `moves`, `gains` and `seen` differ in length.
+/// If `moves`, `gains` and `seen` differ in length, or if an index of `drawing` is beyond them.
 pub fn look(board: &Board, moves: &[Move], drawing: &[usize], gains: &mut [i32], seen: &mut [OfMove]) -> OfPosition {
     assert_eq!(moves.len(), seen.len(), "numbers for each move");
     exchanges::gains(board, moves, gains);

@@ -82,9 +82,8 @@ impl<const CAP: usize> History<CAP> {
 }
 
 impl<const CAP: usize> History<CAP> {
-    /// Calls `each` with the index of each of `moves` after which the game is a draw by its history: by rule 50, or by
-    /// a repetition. `plies_from_root` and `two_fold_draws` are as in [`History::terminal`], for the last position,
-    /// whose legal moves `moves` are.
+    /// Calls `each` with the index of each of the legal `moves` that ends the game as a draw by its history: by rule 50,
+    /// or by a third occurrence.
     ///
     /// Moves are played and taken back for that: if the history is full, its oldest position is forgotten.
     ///
@@ -96,17 +95,11 @@ impl<const CAP: usize> History<CAP> {
     /// }
     /// let (mut moves, mut drawing) = (MoveList::new(), Vec::new());
     /// history.legal_moves(&mut moves);
-    /// history.drawing_moves(&moves, 0, true, |at| drawing.push(moves[at].to_string()));
+    /// history.drawing_moves(&moves, |at| drawing.push(moves[at].to_string()));
     /// assert_eq!(drawing, ["f8g8"]);
     /// # Ok::<(), oncilla_chess::FenError>(())
     /// ```
-    pub fn drawing_moves(
-        &mut self,
-        moves: &[Move],
-        plies_from_root: usize,
-        two_fold_draws: bool,
-        mut each: impl FnMut(usize),
-    ) {
+    pub fn drawing_moves(&mut self, moves: &[Move], mut each: impl FnMut(usize)) {
         // The shortest repetition takes four plies.
         if self.rule50() < 3 {
             return;
@@ -116,10 +109,9 @@ impl<const CAP: usize> History<CAP> {
                 continue;
             }
             self.push(mv);
-            let terminal = self.terminal(plies_from_root + 1, two_fold_draws);
+            let terminal = self.terminal(1, false);
             self.pop();
-            let by_history = [Terminal::FiftyMoves, Terminal::Threefold];
-            if terminal.is_some_and(|why| by_history.contains(&why) || matches!(why, Terminal::TwoFold { .. })) {
+            if matches!(terminal, Some(Terminal::FiftyMoves | Terminal::Threefold)) {
                 each(at);
             }
         }

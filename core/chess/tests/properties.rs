@@ -334,28 +334,27 @@ fn no_text_panics() {
 /// The moves that end a game as a draw by its history are found without playing all of them: the definition plays all.
 #[test]
 fn moves_that_draw_by_history_are_found() {
-    fn property(game: Game) -> bool {
-        let mut history: History = game.start();
-        for (ply, mv) in game.moves().into_iter().enumerate() {
+    fn found<const CAP: usize>(game: &Game) {
+        let mut history: History<CAP> = game.start();
+        for mv in game.moves() {
             history.push(mv);
             let moves = legal(&history);
-            // Nothing is left of the line above the root if the root is far below, and all of it if it is the start.
-            for (plies, two_fold) in [(0, true), (ply + 1, true), (ply + 1, false)] {
-                let draws = |&mv: &Move| {
-                    let mut after = history.clone();
-                    after.push(mv);
-                    matches!(
-                        after.terminal(plies + 1, two_fold),
-                        Some(Terminal::FiftyMoves | Terminal::Threefold | Terminal::TwoFold { .. })
-                    )
-                };
-                let expected: Vec<usize> = (0..moves.len()).filter(|&at| draws(&moves[at])).collect();
-                let (mut found, mut walked) = (Vec::new(), history.clone());
-                walked.drawing_moves(&moves, plies, two_fold, |at| found.push(at));
-                assert_eq!(found, expected, "{} {plies} {two_fold}", game.fen);
-                assert_eq!(snapshot(&walked), snapshot(&history));
-            }
+            let draws = |&mv: &Move| {
+                let mut after = history.clone();
+                after.push(mv);
+                matches!(after.terminal(1, false), Some(Terminal::FiftyMoves | Terminal::Threefold))
+            };
+            let expected: Vec<usize> = (0..moves.len()).filter(|&at| draws(&moves[at])).collect();
+            let (mut found, mut walked) = (Vec::new(), history.clone());
+            walked.drawing_moves(&moves, |at| found.push(at));
+            assert_eq!(found, expected, "{}", game.fen);
+            assert_eq!((walked.len(), walked.key()), (history.len(), history.key()));
         }
+    }
+    fn property(game: Game) -> bool {
+        found::<1024>(&game);
+        // A history that is full forgets its oldest position.
+        found::<MIN_CAP>(&game);
         true
     }
     QuickCheck::new().tests(60).quickcheck(property as fn(Game) -> bool);

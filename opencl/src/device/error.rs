@@ -120,8 +120,10 @@ impl Error {
     pub fn is_of_groups(&self) -> bool {
         let statuses = [CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
         let is_of_buffer = |call: &str| {
-            let calls = ["clCreate", "clEnqueueCopyBuffer", "clEnqueueReadBuffer", "clEnqueueWriteBuffer"];
-            calls.iter().any(|of_buffer| call.starts_with(of_buffer))
+            let begins = ["clCreate", "clEnqueueCopyBuffer", "clEnqueueReadBuffer", "clEnqueueWriteBuffer"];
+            // These are what an event says of a transfer, see `Session::batch`.
+            begins.iter().any(|of_buffer| call.starts_with(of_buffer))
+                || ["a batch: write", "a batch: read"].contains(&call)
         };
         matches!(self, Error::Call { call, status, .. } if statuses.contains(status) && !is_of_buffer(call))
     }
@@ -218,7 +220,8 @@ mod tests {
     #[test]
     fn a_transfer_without_memory_has_no_groups() {
         let error = |call: &str| Error::Call { device: "x".into(), call: call.into(), status: CL_OUT_OF_RESOURCES };
-        for call in ["clCreateBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer"] {
+        for call in ["clCreateBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "a batch: write", "a batch: read"]
+        {
             assert!(!error(call).is_of_groups() && error(call).is_of_memory(), "{call}");
         }
         for call in ["clEnqueueNDRangeKernel dense", "clFinish", "a batch: dense"] {

@@ -65,8 +65,8 @@ pub fn search(
         }
         for &value in knob.values {
             let next = knob.set(from, value);
-            let is_one_launch = next.variant == Variant::Gpu && next.network > 0;
-            let is_long = is_one_launch && best.is_some_and(|best| best.alone > LONGEST_FOR_ONE_LAUNCH);
+            let is_new = next.variant == Variant::Gpu && next.network > from.network;
+            let is_long = is_new && best.is_some_and(|best| best.alone > LONGEST_FOR_ONE_LAUNCH);
             if next != from && !is_long {
                 // A candidate that does not work is not a reason to stop.
                 let _ = consider(next, &mut best);
