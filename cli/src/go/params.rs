@@ -118,8 +118,8 @@ params! {
     fpu_reduction_max: f64 = 0.2, in 0.0..=2.0, "fpuReductionMax";
     /// The same at the root.
     root_fpu_reduction_max: f64 = 0.1, in 0.0..=2.0, "rootFpuReductionMax";
-    /// Whether the value of a move without visits follows the search's value and no longer the network's, as far as
-    /// moves with much of the prior have visits.
+    /// Whether a move without visits follows the search's value only as far as moves with much of the prior have visits,
+    /// and the network's value for the rest; false: the search's value alone.
     fpu_parent_weight_by_visited_policy: bool = true, in ANYTHING, "fpuParentWeightByVisitedPolicy";
     /// The exponent of the visited part of the prior in that.
     fpu_parent_weight_power: f64 = 2.0, in 0.0..=5.0, "fpuParentWeightByVisitedPolicyPow";

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::args::find_named;
 use super::katago;
 use super::kind::{Kind, OptionError};
+use super::path::path;
 use super::table::Opt;
 use super::typed::Typed;
 use crate::text::quoted;
@@ -94,7 +95,7 @@ impl Found {
             match line.strip_prefix(INCLUDE).filter(|_| self.syntax == Syntax::KataGo) {
                 Some(other) => {
                     let folder = file.parent().unwrap_or(Path::new(""));
-                    self.take_file(&folder.join(included(without_comment(other))), within)?;
+                    self.take_file(&folder.join(path(included(without_comment(other)))), within)?;
                 }
                 None => {
                     let taken = self.take(&mut once, number, line);

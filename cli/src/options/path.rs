@@ -1,6 +1,6 @@
 //! File names, as users and GUIs write them.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 /// Removes a pair of double quotes around a name, which Windows' "Copy as path" adds, unless a file exists whose name
 /// has them.
@@ -19,11 +19,13 @@ pub fn path(name: &str) -> PathBuf {
 pub fn paths(names: &str) -> String {
     let folders = std::env::split_paths(unquoted(names)).map(|folder| path(&folder.to_string_lossy()));
     let joined = std::env::join_paths(folders).ok().and_then(|joined| joined.into_string().ok());
-    joined.unwrap_or_else(|| names.to_string())
+    joined.unwrap_or_else(|| unquoted(names).to_string())
 }
 
 fn at_home(name: &str, home: Option<PathBuf>) -> PathBuf {
-    let within = name.strip_prefix('~').and_then(|rest| rest.strip_prefix(std::path::is_separator));
+    let within = name.strip_prefix('~').filter(|rest| rest.starts_with(is_separator));
+    // Joined with a path from the root, the home folder would be lost.
+    let within = within.map(|rest| rest.trim_start_matches(is_separator));
     within.zip(home).map_or_else(|| name.into(), |(within, home)| home.join(within))
 }
 
@@ -56,7 +58,9 @@ mod tests {
     #[test]
     fn a_tilde_is_the_home_folder() {
         let home = || Some(PathBuf::from("/home/me"));
-        assert_eq!(at_home("~/nets/net.pb.gz", home()), Path::new("/home/me/nets/net.pb.gz"));
+        for name in ["~/nets/net.pb.gz", "~//nets/net.pb.gz"] {
+            assert_eq!(at_home(name, home()), Path::new("/home/me/nets/net.pb.gz"));
+        }
         for name in ["~", "~you/net", "a~/net", "./~/net", "/net", ""] {
             assert_eq!(at_home(name, home()), Path::new(name));
         }
