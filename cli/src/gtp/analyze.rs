@@ -3,6 +3,7 @@
 use oncilla_go::{Color, Move, Size};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::{self, Args};
@@ -29,7 +30,7 @@ pub struct AnalyzeRequest {
     /// The largest number of moves in a line; `None` for all.
     max_moves: Option<usize>,
     /// Moves that are left out.
-    pub restrictions: Restrictions,
+    pub restrictions: Arc<Restrictions>,
     /// The optional contents of a line.
     pub wanted: Wanted,
     root_info: bool,
@@ -49,7 +50,11 @@ impl AnalyzeRequest {
     pub fn without_passes(size: Size) -> Self {
         let pass = |player| MoveRule { player, moves: vec![size.pass()], until_depth: usize::MAX };
         let restrictions = Restrictions::of(MoveRules { only: false, rules: Color::ALL.map(pass).into() }, size);
-        Self { restrictions, wanted: Wanted { ownership: true, ..Wanted::default() }, ..Self::default() }
+        Self {
+            restrictions: restrictions.into(),
+            wanted: Wanted { ownership: true, ..Wanted::default() },
+            ..Self::default()
+        }
     }
 
     /// Reads `[player] [interval] KEY VALUE …`; also returns whose turn it is.
@@ -95,7 +100,7 @@ impl AnalyzeRequest {
             }
             rest = &others[used..];
         }
-        request.restrictions = restrictions(&avoid, &allow, size)?;
+        request.restrictions = restrictions(&avoid, &allow, size)?.into();
         // The facts about moves without visits come from the network's policy.
         request.wanted.policy = request.min_moves > 0;
         request.wanted.pv_visits = request.pv_visits || request.pv_edge_visits;

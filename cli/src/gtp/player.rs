@@ -275,9 +275,7 @@ impl Player {
         let mut plan = task.params.plan(batch, self.memory_budget.of_tree());
         plan.keeps_ownership = task.request.wanted.any_ownership();
         plan.human = self.human.clone();
-        let restrictions = Arc::new(task.request.restrictions.clone());
-        let asked = Arc::clone(&restrictions);
-        plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
+        plan.with(Arc::clone(&task.request.restrictions))
     }
 
     /// Memory for a tree that is kept from move to move.
