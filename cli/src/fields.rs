@@ -26,6 +26,9 @@ impl BadField {
 /// What a field with a player must be.
 pub const A_PLAYER: &str = "Must be \"b\" or \"w\"";
 
+/// What the depth of a rule must be.
+pub const A_DEPTH: &str = "Must be a positive integer";
+
 /// A search parameter of KataGo's that is also a field of queries.
 pub const ROOT_FPU: &str = "rootFpuReductionMax";
 
@@ -40,6 +43,32 @@ pub struct MoveRules<P, M> {
     pub only: bool,
     /// The rules, in the query's order.
     pub rules: Vec<MoveRule<P, M>>,
+}
+
+impl<P: PartialEq, M> MoveRules<P, M> {
+    /// The rules of a list, each as converted by `read`.
+    ///
+    /// # Errors
+    /// `read` fails, or a player has several rules that say which moves are all that may be searched.
+    pub fn of<'l, T>(
+        only: bool,
+        list: &'l [T],
+        read: impl Fn(&'l T) -> Result<MoveRule<P, M>, BadField>,
+    ) -> Result<Self, BadField> {
+        let bad = |error| Err(BadField::new("allowMoves", error));
+        if only && list.len() > 2 {
+            return bad("Currently allowMoves only allows at most one entry per player");
+        }
+        let mut rules: Vec<MoveRule<P, M>> = Vec::new();
+        for rule in list {
+            let rule = read(rule)?;
+            if only && rules.iter().any(|other| other.player == rule.player) {
+                return bad("Cannot specify allowMoves more than once for the same player");
+            }
+            rules.push(rule);
+        }
+        Ok(Self { only, rules })
+    }
 }
 
 /// A rule of `avoidMoves` or `allowMoves`.
@@ -159,7 +188,7 @@ impl<'o> Fields<'o> {
     /// # Errors
     /// Both fields are there, or one that is no list of rules, or a field of a rule is wrong, which is then named by
     /// its own name, as in KataGo.
-    pub fn move_rules<P: Copy + PartialEq, M>(
+    pub fn move_rules<P: PartialEq, M>(
         self,
         player: impl Fn(&str) -> Option<P>,
         moves: impl Fn(&'o Value) -> Result<M, BadField>,
@@ -174,11 +203,7 @@ impl<'o> Fields<'o> {
         };
         let shape = || BadField::new(field, "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'");
         let list = list.as_array().ok_or_else(shape)?;
-        if only && list.len() > 2 {
-            return Err(BadField::new(field, "Currently allowMoves only allows at most one entry per player"));
-        }
-        let mut rules: Vec<MoveRule<P, M>> = Vec::new();
-        for rule in list {
+        MoveRules::of(only, list, |rule| {
             let [its_player, its_moves, depth] = ["player", "moves", "untilDepth"].map(|inner| rule.get(inner));
             let (Some(its_player), Some(its_moves), Some(depth)) = (its_player, its_moves, depth) else {
                 return Err(shape());
@@ -186,14 +211,9 @@ impl<'o> Fields<'o> {
             let its_player = its_player.as_str().and_then(&player);
             let its_player = its_player.ok_or_else(|| BadField::new("player", A_PLAYER))?;
             let its_moves = moves(its_moves)?;
-            let depth = integer(depth, 1..=i64::MAX);
-            let depth = depth.ok_or_else(|| BadField::new("untilDepth", "Must be a positive integer"))?;
-            if only && rules.iter().any(|rule| rule.player == its_player) {
-                return Err(BadField::new(field, "Cannot specify allowMoves more than once for the same player"));
-            }
+            let depth = integer(depth, 1..=i64::MAX).ok_or_else(|| BadField::new("untilDepth", A_DEPTH))?;
             let until_depth = usize::try_from(depth).unwrap_or(usize::MAX);
-            rules.push(MoveRule { player: its_player, moves: its_moves, until_depth });
-        }
-        Ok(MoveRules { only, rules })
+            Ok(MoveRule { player: its_player, moves: its_moves, until_depth })
+        })
     }
 }

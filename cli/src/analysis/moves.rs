@@ -75,10 +75,6 @@ pub fn played(fields: Fields<'_>) -> Result<Vec<Played<'_>>, BadField> {
     Ok(moves)
 }
 
-/// Bytes of a rule without its moves. They are doubled because a list that grows one rule at a time may have allocated
-/// twice what it holds.
-const RULE_BYTES: usize = 2 * (size_of::<Restriction>() + size_of::<usize>() + size_of::<u64>());
-
 /// Plays the moves from `start`, which is the position of `fen`, or the usual start position without one.
 ///
 /// # Errors
@@ -168,7 +164,7 @@ struct Place {
 }
 
 impl MoveRules<'_> {
-    /// The restrictions of the search, and the bytes that they use.
+    /// The restrictions of the search; `None` without rules.
     ///
     /// # Errors
     /// A move in algebraic notation is not legal in the position, or there is no single position in which to read it.
@@ -176,17 +172,15 @@ impl MoveRules<'_> {
         &self,
         game: &Game,
         turns: &BTreeMap<usize, i64>,
-    ) -> Result<(Option<Arc<Restrictions>>, usize), BadField> {
+    ) -> Result<Option<Arc<Restrictions>>, BadField> {
         let place = self.place(game, turns);
         let mut restrictions = Restrictions::default();
-        let mut bytes = 0;
         for rule in &self.rules {
             let moves = rule.moves.iter().map(|text| rule.read(text, place.as_ref()));
             let moves = moves.collect::<Result<Vec<_>, _>>()?;
-            bytes += RULE_BYTES + size_of_val(&*moves);
             restrictions.add(Restriction { player: rule.player, moves, only: self.only }, rule.until_depth);
         }
-        Ok((Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()), bytes))
+        Ok(Some(Arc::new(restrictions)).filter(|restrictions| !restrictions.is_empty()))
     }
 
     /// The position in which the moves of the rules are read; `None` if no move needs one, or if the query asks for

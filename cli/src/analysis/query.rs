@@ -114,7 +114,8 @@ impl QueuedQuery for Query {
     fn bytes(&self) -> usize {
         let texts = self.id.len() + self.session.as_ref().map_or(0, String::len);
         let settings = size_of::<Settings>();
-        size_of::<Self>() + texts + self.game.bytes() + self.plan.restrictions_bytes + settings
+        let restrictions = self.plan.restrictions.as_ref().map_or(0, |restrictions| restrictions.bytes());
+        size_of::<Self>() + texts + self.game.bytes() + restrictions + settings
     }
 }
 
@@ -133,8 +134,6 @@ pub struct Plan {
     pub root_temperature: Option<f32>,
     /// Moves that may not be searched.
     pub restrictions: Option<Arc<Restrictions>>,
-    /// Bytes that the restrictions use.
-    pub restrictions_bytes: usize,
     /// The value of root moves without visits, if it is not that of the settings.
     pub root_fpu: Option<Fpu>,
 }
@@ -233,7 +232,7 @@ impl Defaults {
         self.warn(fields, &unknown, &fixed, warnings);
         // Illegal moves are still written as moves of chess, so that no hint is needed.
         let game = moves::replay(fen, start, &played)?;
-        let (restrictions, restrictions_bytes) = rules.restrictions(&game, &turns).map_err(with_hint)?;
+        let restrictions = rules.restrictions(&game, &turns).map_err(with_hint)?;
         let plan = Plan {
             settings: own.map_or_else(|| Arc::clone(&self.settings), |own| self.settings_of(&own.settings)),
             max_visits: analysis.max_visits,
@@ -241,7 +240,6 @@ impl Defaults {
             max_time: Some(analysis.max_time).filter(|seconds| *seconds > 0.0),
             root_temperature: Some(analysis.root_policy_temperature).filter(|temperature| *temperature != 1.0),
             restrictions,
-            restrictions_bytes,
             root_fpu: root_fpu_reduction
                 .map(|reduction| Fpu::Reduction(reduction as f32).scaled_down(analysis.win_loss_utility)),
         };

@@ -29,6 +29,10 @@ pub struct Restrictions {
     salts: Vec<u64>,
 }
 
+/// Bytes of a rule without its moves. They are doubled because a list that grows one rule at a time may have allocated
+/// twice what it holds.
+const RULE_BYTES: usize = 2 * (size_of::<(Restriction, usize)>() + size_of::<u64>());
+
 /// An odd number, so that its multiple differs for every ply; bits of the golden section.
 const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -44,6 +48,11 @@ impl Restrictions {
     /// Whether there is no rule.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Bytes that the restrictions take besides their own size.
+    pub fn bytes(&self) -> usize {
+        self.rules.iter().map(|(rule, _)| RULE_BYTES + size_of_val(&*rule.moves)).sum()
     }
 
     /// Whether a rule counts below the root.
@@ -119,6 +128,7 @@ mod tests {
     fn rules_count_for_their_player_and_to_their_depth() {
         let mut rules = Restrictions::default();
         rules.add(rule(Color::White, &["h2h3", "e1h1"], true), 3);
+        assert_eq!(rules.bytes(), RULE_BYTES + 2 * size_of::<Move>());
         assert_eq!(kept(&rules, CASTLES, 2).0, ["e1h1", "h2h3"]);
         assert_ne!(kept(&rules, CASTLES, 2).1, 0);
         assert_eq!(kept(&rules, CASTLES, 3), (vec![], 0));

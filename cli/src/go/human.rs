@@ -66,7 +66,7 @@ impl HumanExploration {
 }
 
 /// A move of the root as such a choice sees it.
-pub(super) struct Arm {
+pub(super) struct HumanArm {
     mv: GoMove,
     /// The prior of the network for human play.
     policy: f64,
@@ -92,7 +92,7 @@ impl Search<'_> {
         let arms = self.human_arms(way, moves)?;
         let urgency = self.human_urgency(&arms)?;
         let factor = exploration.factor(arms.iter().map(|arm| arm.known).sum());
-        let score = |arm: &Arm| arm.utility.unwrap_or(urgency) + factor * arm.prior / (1.0 + arm.weight);
+        let score = |arm: &HumanArm| arm.utility.unwrap_or(urgency) + factor * arm.prior / (1.0 + arm.weight);
         // Of equals the first one is taken.
         let best = arms.iter().reduce(|best, arm| if score(arm) > score(best) { arm } else { best })?;
         let place = moves.iter().position(|mv| *mv == best.mv)?;
@@ -100,7 +100,7 @@ impl Search<'_> {
     }
 
     /// The root's moves as a playout of this kind sees them; `None` as long as the root is not evaluated.
-    pub(super) fn human_arms(&self, way: Way, moves: &[GoMove]) -> Option<Vec<Arm>> {
+    pub(super) fn human_arms(&self, way: Way, moves: &[GoMove]) -> Option<Vec<HumanArm>> {
         let human = self.human()?;
         let root = self.tree().filter(|root| root.is_expanded())?;
         let (at_root, _) = self.notes.root()?;
@@ -117,14 +117,14 @@ impl Search<'_> {
             let utility =
                 known.map(|(_, note)| sign * (f64::from(note.passed.utility) + self.context.bonus(mv, &note.outlook)));
             let [weight, known] = [completed + in_flight, completed].map(|visits| f64::from(visits) * each);
-            Some(Arm { mv, policy, prior, utility, weight, known, is_visited: of_position + in_flight > 0 })
+            Some(HumanArm { mv, policy, prior, utility, weight, known, is_visited: of_position + in_flight > 0 })
         };
         Some(root.edges().filter_map(arm).collect())
     }
 
     /// The utility that a move without visits is taken to have for the side to move, by the sum of the priors of the
     /// moves that were visited or are being visited.
-    pub(super) fn human_urgency(&self, arms: &[Arm]) -> Option<f64> {
+    pub(super) fn human_urgency(&self, arms: &[HumanArm]) -> Option<f64> {
         let (at, note) = self.notes.root()?;
         let plan = self.plan();
         let visited: f64 = arms.iter().filter(|arm| arm.is_visited).map(|arm| arm.policy).sum();

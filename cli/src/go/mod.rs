@@ -52,7 +52,7 @@ pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use human::HumanExploration;
 pub use imitation::Imitation;
 pub use params::{Known, Params};
-pub use plan::{Allowed, Plan, Seen};
+pub use plan::{Plan, Seen};
 pub use restrictions::Restrictions;
 pub use run::{Limits, Stopped, memory};
 pub use samples::{inputs, samples};

@@ -6,8 +6,8 @@ use super::{Evaluator, Game, HumanExploration, Params, PolicyRules, Question, Re
 use oncilla_core::formula::noise::Dirichlet;
 use oncilla_core::formula::weighing::Weighing;
 use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, Params as CoreParams};
+use oncilla_go::Color;
 use oncilla_go::planes::{self, HISTORY};
-use oncilla_go::{Color, Move};
 use std::sync::Arc;
 
 /// The bound of a pass's prior in KataGo, if it has one.
@@ -15,9 +15,6 @@ const MOST_PASS: f32 = 0.95;
 
 /// Deviations are divided by the usual one, which may be 0 in KataGo's files.
 const LEAST_DEVIATION: f64 = 0.001;
-
-/// Says which moves may be searched: it is called with the player, the number of plies below the root, and the move.
-pub type Allowed = Arc<dyn Fn(Color, usize, Move) -> bool + Send + Sync>;
 
 /// The earlier moves that the network is shown with a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,19 +76,16 @@ pub struct Plan {
     pub notes_bytes: usize,
     /// The most positions that are evaluated together.
     pub batch: usize,
-    /// The moves that may be searched; `None` for all.
-    pub allowed: Option<Allowed>,
+    /// The moves that may not be searched.
+    pub restrictions: Arc<Restrictions>,
 }
 
 impl Plan {
-    /// The plan with moves left out: `allowed` says the same as `restrictions`.
-    pub(crate) fn with(self, restrictions: &Restrictions, allowed: Option<Allowed>) -> Self {
-        if restrictions.is_empty() {
-            return self;
-        }
+    /// The plan with moves left out.
+    pub(crate) fn with(self, restrictions: Arc<Restrictions>) -> Self {
         // A move that is forbidden below the root need not be forbidden after a mirrored move.
         let prunes_symmetric = self.prunes_symmetric && !restrictions.reach_below_root();
-        Self { allowed, prunes_symmetric, ..self }
+        Self { restrictions, prunes_symmetric, ..self }
     }
 
     /// The plan with the advantage of the side to move in this position.
@@ -179,7 +173,7 @@ impl Params {
             keeps_ownership: false,
             notes_bytes,
             batch,
-            allowed: None,
+            restrictions: Arc::default(),
         }
     }
 

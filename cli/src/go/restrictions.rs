@@ -63,7 +63,11 @@ impl Restrictions {
     /// # Errors
     /// A bad field, in KataGo's words: a field of a rule is named by its own name.
     pub fn read(fields: Fields<'_>, size: Size) -> Result<Self, BadField> {
-        let MoveRules { only, rules } = fields.move_rules(vertex::player, |moves| vertices(moves, size))?;
+        Ok(Self::of(fields.move_rules(vertex::player, |moves| vertices(moves, size))?, size))
+    }
+
+    /// The restrictions that these rules make on a board of this size.
+    pub fn of(MoveRules { only, rules }: MoveRules<Color, Vec<Move>>, size: Size) -> Self {
         let mut until: [BTreeMap<Move, usize>; 2] = Default::default();
         for rule in rules {
             let until = &mut until[rule.player as usize];
@@ -75,7 +79,7 @@ impl Restrictions {
             let depth = if only { 0 } else { rule.until_depth };
             until.extend(rule.moves.iter().map(|&mv| (mv, depth)));
         }
-        Ok(Self { forbidden: until.map(|until| by_depth(&until)) })
+        Self { forbidden: until.map(|until| by_depth(&until)) }
     }
 }
 
@@ -90,14 +94,19 @@ fn by_depth(until: &BTreeMap<Move, usize>) -> Box<[Forbidden]> {
 
 fn vertices(list: &Value, size: Size) -> Result<Vec<Move>, BadField> {
     let shape = || BadField::new("moves", "Must be an array of GTP board vertices");
-    let read = |value: &Value| {
-        let text = value.as_str().ok_or_else(shape)?;
-        match Vertex::read(text, size) {
-            Some(Vertex::On(mv)) => Ok(mv),
-            _ => Err(BadField::new("moves", format!("Could not parse board location: {text}"))),
-        }
-    };
+    let read = |value: &Value| vertex_of_rule(value.as_str().ok_or_else(shape)?, size);
     list.as_array().ok_or_else(shape)?.iter().map(read).collect()
+}
+
+/// Reads a move of a rule.
+///
+/// # Errors
+/// The text is not on this board.
+pub fn vertex_of_rule(text: &str, size: Size) -> Result<Move, BadField> {
+    match Vertex::read(text, size) {
+        Some(Vertex::On(mv)) => Ok(mv),
+        _ => Err(BadField::new("moves", format!("Could not parse board location: {text}"))),
+    }
 }
 
 #[cfg(test)]

@@ -111,6 +111,6 @@ fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
         // What explores by another policy has chosen other moves to visit.
         (question, plan.history, plan.params.policy_temperature, plan.uncertainty, plan.human_exploration)
     };
-    let all_moves = before.allowed.is_none() && now.allowed.is_none();
+    let all_moves = before.restrictions.is_empty() && now.restrictions.is_empty();
     all_moves && asked(before, plies) == asked(now, 0) && (before.keeps_ownership || !now.keeps_ownership)
 }

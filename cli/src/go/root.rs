@@ -132,7 +132,7 @@ fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
             && size.points().all(|point| {
                 let image = symmetry.apply(size, point);
                 let same_stone = root.board().stone(point) == root.board().stone(image);
-                let allowed = |mv| plan.allowed.as_ref().is_none_or(|allowed| allowed(root.side_to_move(), 0, mv));
+                let allowed = |mv| plan.restrictions.allows(root.side_to_move(), 0, mv);
                 same_stone && allowed(point) == allowed(image)
             })
     };

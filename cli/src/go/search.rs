@@ -395,7 +395,7 @@ impl<'m> Search<'m> {
     fn list_moves(&self, game: &Game, depth: usize, banned: &PointSet, moves: &mut Vec<GoMove>) {
         let (size, side, suicide) = (game.size(), game.side_to_move(), game.rules().suicide);
         let legal = |mv: &GoMove| game.board().is_legal(side, *mv, suicide) && !banned.contains(*mv);
-        let allowed = |mv: &GoMove| self.context.plan.allowed.as_ref().is_none_or(|allowed| allowed(side, depth, *mv));
+        let allowed = |mv: &GoMove| self.context.plan.restrictions.allows(side, depth, *mv);
         let of_root = |mv: &GoMove| !self.context.leaves_out(*mv);
         moves.clear();
         let all = size.points().chain([size.pass()]);

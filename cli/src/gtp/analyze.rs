@@ -1,13 +1,15 @@
 //! The arguments of `lz-analyze`, `kata-analyze` and similar commands, and the lines that these commands write.
 
-use oncilla_go::{Color, Size};
+use oncilla_go::{Color, Move, Size};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::{self, Args};
-use crate::fields::{Fields, Object};
-use crate::go::{Restrictions, Wanted};
+use crate::fields::{A_DEPTH, A_PLAYER, BadField, MoveRule, MoveRules, Object};
+use crate::go::restrictions::vertex_of_rule;
+use crate::go::{Restrictions, Wanted, vertex};
 
 /// The program whose format the lines have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub struct AnalyzeRequest {
     /// The largest number of moves in a line; `None` for all.
     max_moves: Option<usize>,
     /// Moves that are left out.
-    pub restrictions: Restrictions,
+    pub restrictions: Arc<Restrictions>,
     /// The optional contents of a line.
     pub wanted: Wanted,
     root_info: bool,
@@ -46,9 +48,13 @@ impl AnalyzeRequest {
     /// Asks for the ownership of points, without passes: a search that may end the game counts dead stones as it finds
     /// them.
     pub fn without_passes(size: Size) -> Self {
-        let pass = |player: &str| json!({ "player": player, "moves": ["pass"], "untilDepth": u32::MAX });
-        let restrictions = restrictions(vec![pass("b"), pass("w")], Vec::new(), size).unwrap_or_default();
-        Self { restrictions, wanted: Wanted { ownership: true, ..Wanted::default() }, ..Self::default() }
+        let pass = |player| MoveRule { player, moves: vec![size.pass()], until_depth: usize::MAX };
+        let restrictions = Restrictions::of(MoveRules { only: false, rules: Color::ALL.map(pass).into() }, size);
+        Self {
+            restrictions: restrictions.into(),
+            wanted: Wanted { ownership: true, ..Wanted::default() },
+            ..Self::default()
+        }
     }
 
     /// Reads `[player] [interval] KEY VALUE …`; also returns whose turn it is.
@@ -85,7 +91,8 @@ impl AnalyzeRequest {
                 "noresultvalue" => request.wanted.no_result_value = switch(value()?)?,
                 "rootinfo" => request.root_info = switch(value()?)?,
                 "avoid" | "allow" => {
-                    let rule = rule(others).ok_or_else(|| args::expected("PLAYER VERTEX,VERTEX,… DEPTH", others))?;
+                    let rule = WrittenRule::of(others)
+                        .ok_or_else(|| args::expected("PLAYER VERTEX,VERTEX,… DEPTH", others))?;
                     (if key.eq_ignore_ascii_case("avoid") { &mut avoid } else { &mut allow }).push(rule);
                     used = 3;
                 }
@@ -93,7 +100,7 @@ impl AnalyzeRequest {
             }
             rest = &others[used..];
         }
-        request.restrictions = restrictions(avoid, allow, size)?;
+        request.restrictions = restrictions(&avoid, &allow, size)?.into();
         // The facts about moves without visits come from the network's policy.
         request.wanted.policy = request.min_moves > 0;
         request.wanted.pv_visits = request.pv_visits || request.pv_edge_visits;
@@ -197,23 +204,38 @@ fn switch(text: &str) -> Result<bool, String> {
     args::number(&text.to_ascii_lowercase(), "true or false")
 }
 
-/// An entry of a query's `avoidMoves` or `allowMoves`.
-fn rule(words: Args<'_>) -> Option<Value> {
-    let [player, moves, depth, ..] = words else { return None };
-    let moves: Vec<&str> = moves.split(',').map(str::trim).filter(|text| !text.is_empty()).collect();
-    Some(json!({ "player": player, "moves": moves, "untilDepth": depth.parse::<u32>().ok()? }))
+/// The arguments of `avoid` or `allow`. They are read after all other arguments, whose errors are named first.
+struct WrittenRule<'a> {
+    player: &'a str,
+    moves: &'a str,
+    until_depth: u32,
+}
+
+impl<'a> WrittenRule<'a> {
+    fn of(words: Args<'a>) -> Option<Self> {
+        let [player, moves, depth, ..] = words else { return None };
+        Some(Self { player, moves, until_depth: depth.parse().ok()? })
+    }
+
+    /// The rule, with errors as for an entry of a query's `avoidMoves` or `allowMoves`.
+    fn read(&self, size: Size) -> Result<MoveRule<Color, Vec<Move>>, BadField> {
+        let player = vertex::player(self.player).ok_or_else(|| BadField::new("player", A_PLAYER))?;
+        let moves = self.moves.split(',').map(str::trim).filter(|text| !text.is_empty());
+        let moves = moves.map(|text| vertex_of_rule(text, size)).collect::<Result<_, _>>()?;
+        match self.until_depth {
+            0 => Err(BadField::new("untilDepth", A_DEPTH)),
+            depth => Ok(MoveRule { player, moves, until_depth: depth as usize }),
+        }
+    }
 }
 
 /// What is left out by `avoid` and `allow`, of which each player may have one.
-fn restrictions(avoid: Vec<Value>, allow: Vec<Value>, size: Size) -> Result<Restrictions, String> {
-    let read = |key: &str, field: &str, list: Vec<Value>| {
-        if list.is_empty() {
-            return Ok(Restrictions::default());
-        }
-        let object = Object::from_iter([(field.to_string(), Value::Array(list))]);
-        Restrictions::read(Fields(&object), size).map_err(|bad| format!("{key}: {}", bad.error))
+fn restrictions(avoid: &[WrittenRule<'_>], allow: &[WrittenRule<'_>], size: Size) -> Result<Restrictions, String> {
+    let read = |key: &str, only, list| {
+        let rules = MoveRules::of(only, list, |rule: &WrittenRule<'_>| rule.read(size));
+        rules.map(|rules| Restrictions::of(rules, size)).map_err(|bad| format!("{key}: {}", bad.error))
     };
-    let (avoided, others) = (read("avoid", "avoidMoves", avoid)?, read("allow", "allowMoves", allow)?);
+    let (avoided, others) = (read("avoid", false, avoid)?, read("allow", true, allow)?);
     avoided.and(others).ok_or_else(|| "syntax error: Cannot specify both avoid and allow for a player".to_string())
 }
 
@@ -329,6 +351,15 @@ mod tests {
     }
 
     #[test]
+    fn without_passes_nobody_passes() {
+        let AnalyzeRequest { restrictions, .. } = AnalyzeRequest::without_passes(SIZE);
+        for color in Color::ALL {
+            assert!([0, 1_000_000].iter().all(|depth| !restrictions.allows(color, *depth, SIZE.pass())));
+            assert!(SIZE.points().all(|point| restrictions.allows(color, 0, point)));
+        }
+    }
+
+    #[test]
     fn errors_say_what_was_expected() {
         for (text, part) in [
             ("-5", "hundredths"),
@@ -339,7 +370,11 @@ mod tests {
             ("ownership yes", "true or false"),
             ("avoid b D4", "PLAYER VERTEX"),
             ("avoid b Z4 1", "Could not parse board location: Z4"),
-            ("avoid b D4 0", "positive"),
+            ("avoid b D4 0", "avoid: Must be a positive integer"),
+            ("avoid green D4 1", "avoid: Must be \"b\" or \"w\""),
+            ("avoid green D4 1 maxmoves x", "a number of moves"),
+            ("allow b D4 1 allow b E5 1", "allow: Cannot specify allowMoves more than once for the same player"),
+            ("allow b D4 1 allow x D4 1 allow b D4 1", "allow: Currently allowMoves only allows at most one entry"),
             ("avoid b D4 1 allow b D4 1", "Cannot specify both"),
         ] {
             let error = read(text).unwrap_err();

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::analyze::{AnalyzeRequest, Style};
 use super::args::{self, Args};
 use super::clock::{self, System};
-use super::player::{ADVANTAGE, Decision, Player, Task};
+use super::player::{ADVANTAGE, Decision, Player, SearchLimits, Task};
 use super::record::Record;
 use super::scoring::Judged;
 use super::session::{Session, Stream};
@@ -378,7 +378,7 @@ fn analyze(
     let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
     let params = session.player.params_for_analysis();
     let game = session.record.turn_of(color).into();
-    let task = Task { game, params: &params, request: &request, limits: [u64::MAX; 2], until: None };
+    let task = Task { game, params: &params, request: &request, limits: SearchLimits::NONE, until: None };
     session.ponders = false;
     let mut writer = LineWriter::new(&request, style);
     let lines = &mut session.lines;
@@ -570,7 +570,7 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     };
     let board = Board::with_stones(sgf.size, sgf.stones.iter().copied()).map_err(|error| cannot(error.to_string()))?;
     let first = sgf.first.or(sgf.moves.first().map(|(color, _)| *color)).unwrap_or_else(|| setup::mover(&board));
-    let rules = rules_of_file(&sgf, session.record.rules()).map_err(cannot)?;
+    let rules = rules_of_file(&sgf, session.record.rules());
     let mut record = Record::starting_from(&board, first, rules, session.player.params.black_run_is_handicap);
     for (color, mv) in &sgf.moves[..moves] {
         record.play_tolerantly(*color, *mv).map_err(cannot)?;
@@ -584,17 +584,13 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
 
 /// The rules that a file names, or the current ones `now` if it names none or networks don't know them; with the file's
 /// komi, if it has one.
-///
-/// # Errors
-/// The komi can't be read. A game with the komi of another one would be evaluated wrongly, and nobody would know.
-fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Result<Rules, String> {
+fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
     let named = sgf.rules.as_deref().map(settings::named_rules);
     if let Some(Err(error)) = &named {
         aside(&format!("oncilla: RU: {error}; the rules stay as they were"));
     }
     let rules = named.and_then(Result::ok).unwrap_or(*now);
-    let komi = sgf.komi.clone().transpose().map_err(|error| format!("KM: {error}"))?;
-    Ok(Rules { komi: komi.unwrap_or(now.komi), ..rules })
+    Rules { komi: sgf.komi.unwrap_or(now.komi), ..rules }
 }
 
 /// The result of a game that is over, as a file has it; `None` if the game goes on, or if it can't be judged.

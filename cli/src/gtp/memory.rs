@@ -5,9 +5,20 @@ use crate::engine::{LEAST_TREE_MB, bytes_of_mb, most_of_cache, taken_bytes, too_
 /// Memory that a search takes besides its tree and its notes.
 const BESIDE_BYTES: usize = 2 << 20;
 
-/// The memory that the settings `Hash`, `RamLimitMb` and the cache's size allow, in bytes.
+/// What the settings say about memory, in MiB.
 #[derive(Clone, Copy, Debug)]
-pub struct MemoryBudget {
+pub struct GivenMb {
+    /// `Hash`: the most that the tree may take.
+    pub hash: usize,
+    /// `RamLimitMb`: the most that the program may take; 0 for no limit.
+    pub limit: usize,
+    /// The most that the cache of evaluations may take.
+    pub cache: usize,
+}
+
+/// The memory that the settings allow, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct GtpMemory {
     hash: usize,
     limit: usize,
     /// The most that the cache may take.
@@ -16,13 +27,12 @@ pub struct MemoryBudget {
     program: usize,
 }
 
-impl MemoryBudget {
-    /// The memory of a program whose network has been read and which takes `program` bytes so far. A `limit_mb` of 0
-    /// means no limit.
-    pub fn new([hash_mb, limit_mb, cache_mb]: [usize; 3], program: usize) -> Self {
-        let limit = bytes_of_mb(limit_mb);
+impl GtpMemory {
+    /// The memory of a program whose network has been read and which takes `program` bytes so far.
+    pub fn new(given: GivenMb, program: usize) -> Self {
+        let limit = bytes_of_mb(given.limit);
         let most = if limit == 0 { usize::MAX } else { most_of_cache(limit.saturating_sub(program)) };
-        Self { hash: bytes_of_mb(hash_mb), limit, cache: bytes_of_mb(cache_mb).min(most), program }
+        Self { hash: bytes_of_mb(given.hash), limit, cache: bytes_of_mb(given.cache).min(most), program }
     }
 
     /// Calls `make`, whose result stays in memory, and adds the growth of the memory that is taken to the program's. What
@@ -57,9 +67,9 @@ mod tests {
 
     #[test]
     fn tree_and_notes_have_what_the_limit_leaves() {
-        let of_tree = |sizes, program_mb: usize| {
-            let budget = MemoryBudget::new(sizes, bytes_of_mb(program_mb));
-            [budget.of_tree() >> 20, budget.cache >> 20]
+        let of_tree = |[hash, limit, cache]: [usize; 3], program_mb: usize| {
+            let memory = GtpMemory::new(GivenMb { hash, limit, cache }, bytes_of_mb(program_mb));
+            [memory.of_tree() >> 20, memory.cache >> 20]
         };
         assert_eq!(of_tree([256, 0, 64], 100), [256, 64], "no limit");
         assert_eq!(of_tree([1, 0, 64], 100), [1, 64], "as small as it was asked for");
@@ -70,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_can_not_be_kept_is_named() {
-        let said = |limit| MemoryBudget::new([256, limit, 0], 94 << 20).too_low();
+        let said = |limit| GtpMemory::new(GivenMb { hash: 256, limit, cache: 0 }, 94 << 20).too_low();
         assert_eq!([said(0), said(100)], [None, None]);
         assert!(said(99).is_some_and(|line| line.contains("RamLimitMb=99: 100 MiB")));
     }

@@ -12,7 +12,7 @@ use super::analyze::AnalyzeRequest;
 use super::clock::{Clock, System, moves_left};
 use super::estimates::{self, Estimate, Estimates};
 use super::imitation::{self, Candidate};
-use super::memory::MemoryBudget;
+use super::memory::{GivenMb, GtpMemory};
 use super::record::Record;
 use super::scoring::Judged;
 use super::settings::{self, Settings};
@@ -47,6 +47,20 @@ struct SearchResult {
     ownership: Vec<f64>,
 }
 
+/// The limits of a search; the largest numbers for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchLimits {
+    /// The most visits.
+    pub visits: u64,
+    /// The most playouts.
+    pub playouts: u64,
+}
+
+impl SearchLimits {
+    /// Neither visits nor playouts end the search.
+    pub const NONE: Self = Self { visits: u64::MAX, playouts: u64::MAX };
+}
+
 /// A search to make.
 pub struct Task<'t> {
     /// The position.
@@ -55,8 +69,8 @@ pub struct Task<'t> {
     pub params: &'t Params,
     /// The moves to leave out, and the results that are wanted.
     pub request: &'t AnalyzeRequest,
-    /// The most visits and the most playouts.
-    pub limits: [u64; 2],
+    /// What it may take.
+    pub limits: SearchLimits,
     /// When the search has to end.
     pub until: Option<Instant>,
 }
@@ -69,8 +83,7 @@ struct Turn {
     /// A copy of the player's clock, because a move that is not kept, or that fails, takes no time of it.
     clock: Clock,
     seconds: f64,
-    /// The most visits and the most playouts.
-    limits: [u64; 2],
+    limits: SearchLimits,
 }
 
 impl Turn {
@@ -85,7 +98,7 @@ impl Turn {
 pub struct Player {
     evaluator: Arc<Evaluator>,
     human: Option<Arc<Evaluator>>,
-    memory_budget: MemoryBudget,
+    memory: GtpMemory,
     /// Positions that are evaluated together; 0 for as many as suit what runs the network.
     minibatch: usize,
     /// The parameters of the search for a move.
@@ -132,13 +145,14 @@ impl Player {
         let params = Self::defaults().of(typed, meaning)?;
         Imitation::at_the_start(&model, &params, typed, meaning)?;
         let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, evaluator)).transpose()?;
-        let memory_budget = MemoryBudget::new([hash_mb, ram_limit_mb, cache_mb], taken_bytes());
-        let [of_main, of_human] = shares_of_cache(memory_budget.cache, human.is_some());
+        let given_mb = GivenMb { hash: hash_mb, limit: ram_limit_mb, cache: cache_mb };
+        let memory = GtpMemory::new(given_mb, taken_bytes());
+        let [of_main, of_human] = shares_of_cache(memory.cache, human.is_some());
         human.iter_mut().for_each(|human| human.set_cache(of_human));
         Ok(Self {
             evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), of_main)),
             human: human.map(Arc::new),
-            memory_budget,
+            memory,
             minibatch,
             params,
             settings: Settings::of(typed, meaning)?,
@@ -184,8 +198,8 @@ impl Player {
             let said: Result<Vec<_>, String> = networks.iter().flatten().map(|network| network.prepare(size)).collect();
             Ok::<_, String>(said?.concat())
         };
-        let said = self.memory_budget.count(prepare)?;
-        let too_low = if said.is_empty() { None } else { self.memory_budget.too_low() };
+        let said = self.memory.count(prepare)?;
+        let too_low = if said.is_empty() { None } else { self.memory.too_low() };
         said.iter().chain(&too_low).for_each(|note| aside(note));
         Ok(())
     }
@@ -247,7 +261,7 @@ impl Player {
         then: impl FnOnce(&Search<'_>) -> T,
     ) -> Result<T, String> {
         let batch = self.batch(task.game.size());
-        let [visits, playouts] = task.limits;
+        let SearchLimits { visits, playouts } = task.limits;
         let limits = Limits { visits, playouts, step: batch as u64 };
         let mut plan = self.plan(task, batch);
         // A client that wanted the ownership in the last turn will want it in the next one, too.
@@ -272,12 +286,10 @@ impl Player {
     }
 
     fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
-        let mut plan = task.params.plan(batch, self.memory_budget.of_tree());
+        let mut plan = task.params.plan(batch, self.memory.of_tree());
         plan.keeps_ownership = task.request.wanted.any_ownership();
         plan.human = self.human.clone();
-        let restrictions = Arc::new(task.request.restrictions.clone());
-        let asked = Arc::clone(&restrictions);
-        plan.with(&restrictions, Some(Arc::new(move |color, depth, mv| asked.allows(color, depth, mv))))
+        plan.with(Arc::clone(&task.request.restrictions))
     }
 
     /// Memory for a tree that is kept from move to move.
@@ -285,12 +297,12 @@ impl Player {
     /// # Errors
     /// If there is no memory.
     pub fn memory(&self) -> Result<Memory, String> {
-        go::memory(self.memory_budget.of_tree(), u64::MAX)
+        go::memory(self.memory.of_tree(), u64::MAX)
     }
 
     /// The most bytes that [`Player::memory`] may have now.
     pub fn memory_bytes(&self) -> usize {
-        self.memory_budget.of_tree()
+        self.memory.of_tree()
     }
 
     /// Positions that are evaluated together.
@@ -346,7 +358,8 @@ impl Player {
         let budget = clock.start(moves_left(record.size().area(), stones), self.settings.lag_buffer);
         let winning = self.estimates.factor(&self.settings, color, self.params.win_loss_utility_factor);
         let factor = winning * estimates::factor_of_passes(&self.settings, record);
-        let limits = [self.visits(budget.is_some(), factor), scaled(self.params.max_playouts, factor)];
+        let visits = self.visits(budget.is_some(), factor);
+        let limits = SearchLimits { visits, playouts: scaled(self.params.max_playouts, factor) };
         Turn { begun, stones, clock, seconds: seconds_for(budget, self.params.max_time, factor), limits }
     }
 
@@ -406,7 +419,8 @@ impl Player {
             return Ok(());
         }
         let settings = &self.settings;
-        let limits = [settings.max_visits_pondering, settings.max_playouts_pondering];
+        let (visits, playouts) = (settings.max_visits_pondering, settings.max_playouts_pondering);
+        let limits = SearchLimits { visits, playouts };
         let until = Duration::try_from_secs_f64(settings.max_time_pondering).ok();
         let until = until.and_then(|time| Instant::now().checked_add(time));
         let params = self.params_for(&game);
@@ -442,11 +456,12 @@ impl Player {
         let params = Params { ignore_pre_root_history: true, ..fair };
         let request = AnalyzeRequest::without_passes(record.size());
         let visits = if self.has_visits { params.max_visits.min(COUNTING_VISITS) } else { COUNTING_VISITS };
+        let limits = SearchLimits { visits, ..SearchLimits::NONE };
         let (mut ownership, mut lead) = (vec![0.0; record.size().area()], 0.0);
-        let memory = go::memory(self.memory_budget.of_tree(), visits)?;
+        let memory = go::memory(self.memory.of_tree(), visits)?;
         for color in Color::ALL {
             let game = record.turn_of(color).into();
-            let task = Task { game, params: &params, request: &request, limits: [visits, u64::MAX], until };
+            let task = Task { game, params: &params, request: &request, limits, until };
             let result = self.search(
                 &mut SearchSlot::new(&memory),
                 &task,

@@ -12,8 +12,8 @@ use crate::text::quoted;
 pub struct Sgf {
     /// `SZ`.
     pub size: Size,
-    /// `KM`, or an error message if it can't be read.
-    pub komi: Option<Result<Komi, String>>,
+    /// `KM`.
+    pub komi: Option<Komi>,
     /// `RU`.
     pub rules: Option<String>,
     /// `AB` and `AW` before the first move: at most one stone on each point.
@@ -33,8 +33,9 @@ type Property = (String, Vec<String>);
 /// Reads the main line of the first game of a file.
 ///
 /// # Errors
-/// One line: the text is not SGF or not a game of Go, the board's size is not supported, a point has two stones, or
-/// stones are set up after the first move.
+/// One line: the text is not SGF or not a game of Go, the board's size is not supported, a point has two stones, stones
+/// are set up after the first move, or the komi can't be read. A game with the komi of another one would be evaluated
+/// wrongly, and nobody would know.
 pub fn read(text: &str) -> Result<Sgf, String> {
     let properties = main_line(text)?;
     let value = |name: &str| {
@@ -49,8 +50,8 @@ pub fn read(text: &str) -> Result<Sgf, String> {
     let rules = rules.filter(|rules| !rules.is_empty());
     let komi = value("KM").map(|text| komi(text, rules, from_fox));
     let rules = rules.map(str::to_string);
-    let mut sgf = Sgf { size, komi, rules, stones: vec![], first: None, moves: vec![] };
-    let mut setup = Setup::default();
+    let mut sgf = Sgf { size, komi: None, rules, stones: vec![], first: None, moves: vec![] };
+    let mut placed = Placed::default();
     for (name, values) in &properties {
         match name.as_str() {
             "B" | "W" => {
@@ -62,12 +63,12 @@ pub fn read(text: &str) -> Result<Sgf, String> {
             }
             "AB" | "AW" => {
                 for value in values {
-                    setup.add(color(name), points(name, value, size)?);
+                    placed.add(color(name), points(name, value, size)?);
                 }
             }
             "AE" => {
                 for value in values {
-                    setup.clear(points(name, value, size)?);
+                    placed.clear(points(name, value, size)?);
                 }
             }
             // Behind the first move it sets up nothing: each move says whose it is.
@@ -78,7 +79,9 @@ pub fn read(text: &str) -> Result<Sgf, String> {
             _ => {}
         }
     }
-    sgf.stones = setup.stones()?;
+    sgf.stones = placed.stones()?;
+    // What is wrong with the game itself is named first.
+    sgf.komi = komi.transpose().map_err(|error| format!("KM: {error}"))?;
     Ok(sgf)
 }
 
@@ -103,13 +106,13 @@ fn komi(text: &str, rules: Option<&str>, from_fox: bool) -> Result<Komi, String>
 
 /// The stones that a file sets up. They take no more memory if the file names a point again and again.
 #[derive(Default)]
-struct Setup {
+struct Placed {
     stones: [PointSet; 2],
     /// Points on which a stone was set up although there was one already.
     twice: PointSet,
 }
 
-impl Setup {
+impl Placed {
     fn add(&mut self, color: Color, points: PointSet) {
         self.twice |= points & (self.stones[0] | self.stones[1]);
         self.stones[color as usize] |= points;
@@ -262,7 +265,7 @@ mod tests {
             ;W[ee]LB[aa:1][bb:2](;B[ei];W[])(;B[aa];W[bb])) (;SZ[19];B[aa])";
         let sgf = read(text).unwrap();
         assert_eq!((sgf.size.x(), sgf.rules.as_deref()), (9, Some("Chinese")));
-        assert_eq!(sgf.komi, Some(Ok(Komi::from_points(6.5).unwrap())));
+        assert_eq!(sgf.komi, Some(Komi::from_points(6.5).unwrap()));
         assert_eq!(sgf.stones, ["C7", "G3", "H3"].map(|text| (Color::Black, at(text))));
         assert_eq!(sgf.first, Some(Color::White));
         use Color::{Black as B, White as W};
@@ -307,17 +310,17 @@ mod tests {
             ("325", 6.5),
         ] {
             let komi = read(&format!("(;KM[{text}])")).unwrap().komi;
-            assert_eq!(komi, Some(Ok(Komi::from_points(points).unwrap())), "{text}");
+            assert_eq!(komi, Some(Komi::from_points(points).unwrap()), "{text}");
         }
         for text in ["", "0.3", "6,5", "nan", "inf", "1e30", "6.25", "7.25"] {
-            let error = read(&format!("(;KM[{text}])")).unwrap().komi.unwrap().unwrap_err();
-            assert_eq!(error, format!("expected whole or half points, got \"{text}\""));
+            let error = read(&format!("(;KM[{text}])")).unwrap_err();
+            assert_eq!(error, format!("KM: expected whole or half points, got \"{text}\""));
         }
     }
 
     #[test]
     fn komi_of_a_server_and_of_rules() {
-        let read = |text: &str| read(text).unwrap().komi.unwrap().map(|komi| komi.points()).ok();
+        let read = |text: &str| read(text).ok().map(|sgf| sgf.komi.unwrap().points());
         for (stones, points) in
             [(275, 5.5), (325, 6.5), (350, 7.0), (375, 7.5), (650, 6.5), (700, 7.0), (0, 0.0), (50, 1.0), (100, 2.0)]
         {
@@ -328,7 +331,8 @@ mod tests {
         }
         assert_eq!(read("(;RU[Chinese]KM[350])"), Some(3.5), "of another program");
         assert_eq!(read("(;RU[Chinese]KM[3.75])"), Some(7.5));
-        assert_eq!(read("(;RU[Japanese]KM[3.75])"), None, "stones are counted in China");
+        let japanese = super::read("(;RU[Japanese]KM[3.75])").unwrap_err();
+        assert_eq!(japanese, "KM: expected whole or half points, got \"3.75\"", "stones are counted in China");
     }
 
     /// A file of moderate size may name the whole board again and again.

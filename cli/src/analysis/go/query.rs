@@ -9,7 +9,7 @@ use crate::analysis::queue::QueuedQuery;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU};
 use crate::go::setup::{self, Setup, Transcript};
-use crate::go::{Allowed, Imitation, Known, Params, Plan, Restrictions, Wanted};
+use crate::go::{Imitation, Known, Params, Plan, Restrictions, Wanted};
 
 /// Every field that a query may have. (Those of actions are ignored, and so is `action` itself if it is not text.)
 const FIELDS: [&str; 31] = [
@@ -61,7 +61,7 @@ pub struct Query {
     /// How to search, including what the query itself says about it.
     pub params: Params,
     /// Moves that are left out.
-    pub restrictions: Restrictions,
+    pub restrictions: Arc<Restrictions>,
     /// What the answers contain.
     pub wanted: Wanted,
     /// When to report before the end of the search.
@@ -70,14 +70,9 @@ pub struct Query {
 
 impl Query {
     /// How the query is searched, with batches of at most `batch` positions and `notes_bytes` bytes of notes.
-    pub fn plan(self: &Arc<Self>, batch: usize, notes_bytes: usize) -> Plan {
+    pub fn plan(&self, batch: usize, notes_bytes: usize) -> Plan {
         let plan = self.params.plan(batch, notes_bytes);
-        Plan { keeps_ownership: self.wanted.any_ownership(), ..plan.with(&self.restrictions, self.allowed()) }
-    }
-
-    fn allowed(self: &Arc<Self>) -> Option<Allowed> {
-        let query = Arc::clone(self);
-        Some(Arc::new(move |color, depth, mv| query.restrictions.allows(color, depth, mv)))
+        Plan { keeps_ownership: self.wanted.any_ownership(), ..plan.with(Arc::clone(&self.restrictions)) }
     }
 }
 
@@ -91,7 +86,8 @@ impl QueuedQuery for Query {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.id.len() + self.setup.bytes() + self.restrictions.bytes()
+        let restrictions = size_of::<Restrictions>() + self.restrictions.bytes();
+        size_of::<Self>() + self.id.len() + self.setup.bytes() + restrictions
     }
 }
 
@@ -134,7 +130,7 @@ impl Defaults {
         let wanted = Wanted::read(fields)?;
         let reports = Reports::read(fields)?;
         let turns = prioritized(fields, turns)?;
-        let restrictions = Restrictions::read(fields, transcript.size())?;
+        let restrictions = Restrictions::read(fields, transcript.size())?.into();
         let rules = supported(rules, warnings);
         self.warn_of_unused(fields, warnings);
         let setup = transcript.setup(rules, params.black_run_is_handicap)?;

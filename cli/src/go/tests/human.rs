@@ -3,13 +3,16 @@
 
 use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
 use crate::engine::{Layout, Memory};
+use crate::fields::{MoveRule, MoveRules};
 use crate::go::human::Way;
-use crate::go::{Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Search};
+use crate::go::{
+    Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Restrictions, Search,
+};
 use hashbrown::HashMap;
 use oncilla_core::search::Fpu;
 use oncilla_go::planes::{self, GLOBAL, SPATIAL};
 use oncilla_go::profile::Profile;
-use oncilla_go::{Color, Rules, Size};
+use oncilla_go::{Color, Move, Rules, Size};
 use oncilla_opencl::host::plain;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -392,7 +395,9 @@ fn the_end_of_the_game_may_be_looked_at_aside() {
     let (game, mut plan) = imitating(&json!({ "moves": moves }), 1, &beside());
     plan.human_exploration = exploring_only([1.0, 0.0]);
     plan.conservative_pass = false;
-    plan.allowed = Some(Arc::new(|_, depth, mv| depth > 0 || mv.0 >= 34));
+    let avoided: Vec<Move> = (0..34).map(Move).collect();
+    let rules = Color::ALL.map(|player| MoveRule { player, moves: avoided.clone(), until_depth: 1 });
+    plan.restrictions = Restrictions::of(MoveRules { only: false, rules: rules.into() }, game.size()).into();
     searched((game, plan), 60, |search| {
         let (positions, pass) = (visits_of_positions(search), search.root().size().pass());
         assert_eq!(u64::from(positions.iter().sum::<u32>()), search.spent() - 1);
