@@ -430,8 +430,8 @@ pub trait Node {
     /// Links the `at`th record to a child, or to none.
     fn set_child(&mut self, at: usize, child: Option<Key>);
 
-    /// True if the `at`th record keeps its child as long as visits are in flight along the edge: the child is not a
-    /// leaf that may turn out to be another node's position, or to have no room.
+    /// True if nothing can replace or remove the child of the `at`th record while visits are in flight along the edge:
+    /// it is not a leaf that may turn out to be another node's position, or to have no room.
     fn is_firm(&self, _at: usize) -> bool {
         false
     }

@@ -28,6 +28,21 @@ pub struct Outputs {
 }
 
 impl Outputs {
+    /// The numbers of the head with this role.
+    pub fn head(&self, role: Role) -> &[f32] {
+        match role {
+            Role::Policy => &self.policy,
+            Role::Pass => &self.pass,
+            Role::Wdl => &self.wdl,
+            Role::Value => &self.value,
+            Role::MovesLeft => &self.moves_left,
+            Role::ValueError => &self.value_error,
+            Role::Results => &self.results,
+            Role::Scores => &self.scores,
+            Role::Ownership => &self.ownership,
+        }
+    }
+
     /// The buffer of the head with this role.
     pub fn head_mut(&mut self, role: Role) -> &mut Vec<f32> {
         match role {

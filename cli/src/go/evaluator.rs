@@ -205,7 +205,7 @@ impl Evaluator {
         let mut content = batch.request.content();
         batch.input = std::mem::take(&mut content.input);
         notes.extend(ran?);
-        ready.service.check(&mut content.outputs, batch.rows.len())?;
+        ready.service.check(&content.outputs, batch.rows.len())?;
         self.evaluations.fetch_add(batch.rows.len() as u64, Ordering::Relaxed);
         let read = |(at, row): (usize, &Waiting)| {
             let evaluation = Arc::new(self.read(&ready, &content.outputs, at, row));

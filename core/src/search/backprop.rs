@@ -64,12 +64,12 @@ struct Lifted {
     sums: Sums,
     /// Moves left of a result below that may prove something here.
     proving: Option<f32>,
-    /// How many visits that were. The others were made up for, below an edge that has counted them already.
+    /// Visits that are new to the edge. The others restored a folded subtree, whose visits the edge has counted.
     counted: u32,
 }
 
-/// What is rare among events that are brought back together. Only if there is some are the events looked at one by one
-/// for it.
+/// Rare cases among events that are brought back together: the events are looked at one by one for a case only if there
+/// is one.
 #[derive(Clone, Copy, Default)]
 struct Rare {
     /// Some event has a result that may prove something above.
@@ -317,8 +317,8 @@ impl<R: Repository> Search<R> {
     /// search itself would hardly look at, and their values don't change that of the root.
     ///
     /// The child of a root's edge then has more visits than the edge, which may even have none, and no value. To the
-    /// search itself such a move is one without visits, but first-play urgency may count its prior as visited. In a graph, playouts that take the edge later
-    /// [catch up](super::Params::catch_up) with the child first.
+    /// search itself such a move is one without visits, but first-play urgency may count its prior as visited. In a
+    /// graph, playouts that take the edge later [catch up](super::Params::catch_up) with the child first.
     pub fn bring_back_aside<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         self.bring_back_to(1, events);
     }

@@ -48,8 +48,8 @@ fn shorter<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>) -> Ordering 
 /// How moves without a certain result are compared.
 struct Rule {
     draw_score: f32,
-    /// The level that edges are raised to, and the exploration constant that goes with it, see [`puct::level`].
-    due: Option<(puct::Level, f32)>,
+    /// The level that edges are raised to, see [`puct::level`].
+    due: Option<puct::Level>,
 }
 
 impl Rule {
@@ -61,7 +61,7 @@ impl Rule {
     fn visits<R: Repository>(&self, edge: &EdgeView<'_, R>) -> u32 {
         let n = edge.completed();
         match (self.due, edge.q(self.draw_score)) {
-            (Some((level, exploration)), Some(q)) => puct::Arm { n, q, p: edge.p() }.raised(level, exploration),
+            (Some(level), Some(q)) => puct::Arm { n, q, p: edge.p() }.raised(level),
             _ => n,
         }
     }
@@ -242,7 +242,7 @@ impl<R: Repository> Search<R> {
     /// The level that `restored` more visits would raise the root's edges to, see [`Rule::due`]. Not inlined: the list
     /// is the largest thing that a search has on the stack, and should be there only while it is worked on.
     #[inline(never)]
-    fn due(&self, restored: u32) -> Option<(puct::Level, f32)> {
+    fn due(&self, restored: u32) -> Option<puct::Level> {
         let (params, n) = (self.params(), self.root()?.n().saturating_add(restored));
         let exploration = puct::exploration(params.root_cpuct(), n);
         let arm = |e: EdgeView<'_, R>| Some(puct::Arm { n: e.completed(), q: e.q(params.draw_score)?, p: e.p() });
@@ -251,7 +251,7 @@ impl<R: Repository> Search<R> {
         let score = |arm: &puct::Arm| arm.q + puct::u(arm.p, exploration, arm.n);
         let mut edges = Vec::<puct::Arm, MAX_ROOT_MOVES>::new();
         list::fill_largest(edges.as_mut_view(), arms, score);
-        puct::level(&edges, exploration, restored).map(|level| (level, exploration))
+        puct::level(&edges, exploration, restored)
     }
 
     fn root_edges(&self) -> Option<impl Iterator<Item = EdgeView<'_, R>> + Clone> {

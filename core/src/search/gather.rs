@@ -41,8 +41,8 @@ impl<R: Repository> Search<R> {
         event.met()
     }
 
-    /// Like [`Search::gather`], for a playout that is to find out more about a root move than its edge counts visits:
-    /// see [`Search::bring_back_aside`]. In a graph other playouts end where an edge has fewer visits than its child,
+    /// Like [`Search::gather`], for a playout whose visit the root's edge will not count: see
+    /// [`Search::bring_back_aside`]. In a graph other playouts end where an edge has fewer visits than its child,
     /// because they have found a visit that is new to the edge; this one goes on below the root's edge.
     pub fn gather_aside<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
         self.begin(event, self.root_with_room());

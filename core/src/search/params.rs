@@ -82,16 +82,15 @@ pub struct Params {
     pub fpu: Fpu,
     /// The value of unvisited moves at the root, if it differs (`FpuStrategyAtRoot`).
     pub fpu_at_root: Option<Fpu>,
-    /// From which value that of an unvisited move is derived. The mean of the node gets as its share the sum of the
-    /// visited priors to this power; the node's own evaluation gets the rest (KataGo's
-    /// `fpuParentWeightByVisitedPolicyPow`). 0: the mean alone.
+    /// First-play urgency starts from a mix of the node's mean and its own evaluation. The mean's share is the sum of
+    /// the visited priors to this power (KataGo's `fpuParentWeightByVisitedPolicyPow`). 0: the mean alone.
     pub fpu_parent_power: f32,
     /// How exploration follows the deviation of values; `None`: not at all.
     pub deviation: Option<Deviation>,
     /// What exploration counts: visits, or their weights.
     pub explored: Explored,
-    /// The sum of the priors of the root's moves, each of which stays below 2. It differs from 1 if some moves are left
-    /// out for which others stand, or if priors are made flatter and the largest is to keep its size. In `[0, 362]`.
+    /// The sum of the priors of the root's moves, each of which stays below 2, in `[0, 362]`. It is not 1 if a move
+    /// stands for others that are left out, or if priors are flattened and the largest is to keep its size.
     pub root_policy_sum: f32,
     /// `PolicyTemperature`: divides the logits before the softmax. Above 0.
     pub policy_temperature: f32,

@@ -75,18 +75,21 @@ pub struct Arm {
 
 impl Arm {
     /// How many visits bring the edge's Q + U down to `level`; at least as many as it has.
-    pub fn raised(&self, level: Level, exploration: f32) -> u32 {
+    pub fn raised(&self, level: Level) -> u32 {
         let u = level.above + (level.highest_q - self.q);
         // `as` turns what is negative or not a number into 0.
-        self.n.max((self.p * exploration / u - 1.0) as u32)
+        self.n.max((self.p * level.exploration / u - 1.0) as u32)
     }
 }
 
-/// A level of Q + U, by how far it is above the highest Q: that may be less than what a sum of the two can tell.
+/// A level of Q + U.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     highest_q: f32,
+    /// How far the level is above the highest Q. Single precision could not resolve so small a difference in a sum.
     above: f32,
+    /// The factor of the priors in U.
+    exploration: f32,
 }
 
 /// The level of Q + U that PUCT reaches with `more` further visits if every Q stays as it is: when all edges above the
@@ -95,8 +98,8 @@ pub struct Level {
 pub fn level(arms: &[Arm], exploration: f32, more: u32) -> Option<Level> {
     let open = || arms.iter().filter(|arm| arm.p > 0.0);
     let highest_q = open().map(|arm| arm.q).reduce(f32::max)?;
-    let level = |above| Level { highest_q, above };
-    let spent = |above| arms.iter().map(|arm| (arm.raised(level(above), exploration) - arm.n) as f32).sum::<f32>();
+    let level = |above| Level { highest_q, above, exploration };
+    let spent = |above| arms.iter().map(|arm| (arm.raised(level(above)) - arm.n) as f32).sum::<f32>();
     let mut low = 0.0;
     let mut high = open().map(|arm| arm.q - highest_q + u(arm.p, exploration, arm.n)).fold(low, f32::max);
     for _ in 0..LEVEL_STEPS {
@@ -186,7 +189,7 @@ mod tests {
             }
             let level = level(&arms, e, more).unwrap();
             for (arm, played) in arms.iter().zip(played) {
-                let (n, tolerance) = (arm.raised(level, e), 2 + played.n / 1000);
+                let (n, tolerance) = (arm.raised(level), 2 + played.n / 1000);
                 assert!(n.abs_diff(played.n) <= tolerance, "{more} more: {n}, played {}", played.n);
             }
         }
@@ -199,7 +202,7 @@ mod tests {
         for (p, more) in [(1e-6, 80_000), (3e-6, 400_000), (1e-5, 400_000)] {
             let best = Arm { n: 4 * more, q: 0.62, p };
             let level = level(&[best, Arm { n: more, q: 0.5, p: 0.9 }], 2000.0, more).unwrap();
-            let raised = best.raised(level, 2000.0);
+            let raised = best.raised(level);
             assert!(raised.abs_diff(5 * more) <= more / 1000, "{p}: {raised}");
         }
     }

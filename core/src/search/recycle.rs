@@ -6,8 +6,8 @@
 //! there, the next one comes the same way. With one thread and a tree the search goes where it would go without a limit
 //! to its memory (but for what was proven of a node that is gone), and takes more playouts for it.
 //!
-//! The more visits there are to one node's room, the more playouts only restore ([`Search::restored`]). So that the
-//! search does not come to a standstill, there may be at most [`MOST_RESTORED`] of them for each visit of the root.
+//! The more visits there are for each node of memory, the more playouts only restore ([`Search::restored`]). So that
+//! the search does not come to a standstill, there may be at most [`MOST_RESTORED`] of them for each visit of the root.
 //! Beyond that a folded node takes over what its edge has kept, and what it finds anew is added to that.
 //!
 //! Restoring playouts are missing at the root, most of all if a move became the best one recently. So the move to play
@@ -29,8 +29,8 @@ const RECYCLED_SHARE: usize = 4;
 /// How many nodes of the line that would be played stay whatever else there is, including the root: the move to play is
 /// one of the root's edges, and what is below that grows again.
 const SHORTEST_LINE: usize = 2;
-/// How many doublings of N a node's rank is raised by for each time that recycling has not yet found it without a new
-/// visit.
+/// By how many doublings of N recycling raises a node's rank for each of its passes in which the node still counts as
+/// recent.
 const RECENCY: u32 = 2;
 /// How many playouts may restore, for each visit of the root.
 const MOST_RESTORED: u32 = 2;

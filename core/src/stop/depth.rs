@@ -2,7 +2,7 @@
 
 use super::{Hints, Progress, Reason, Stopper};
 
-/// A search that has made this many times the playouts that its last ply of depth was reached with gets no deeper: one
+/// If the mean depth has not grown while the playouts have become this many times as many, the tree gets no deeper: one
 /// ply takes some three to thirty times as many as the one before.
 const STALLED: u64 = 1000;
 

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A file holds for one device with one driver, one text and one set of compiler options; it is named after a hash of
-//! these and contains them, the text by its hash. A program whose file can't be read, belongs to something else or is damaged is
-//! compiled again: a driver must not be given half a binary. If the folder can't be written, that costs the time of
-//! compiling and nothing else.
+//! these and contains them, the text by its hash. A program whose file can't be read, belongs to something else or is
+//! damaged is compiled again: a driver must not be given half a binary. If the folder can't be written, that costs the
+//! time of compiling and nothing else.
 //!
 //! New drivers and new versions of the kernels leave files behind that are never used again. So the folder is limited
 //! to `MOST_BYTES`: the least recently used files are removed first.

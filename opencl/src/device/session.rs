@@ -834,8 +834,8 @@ pub struct Read<'a> {
     pub from: &'a Buffer,
     /// Where the elements go.
     pub to: &'a mut [f32],
-    /// An element that the batch writes. If launches may get lost, it is set to NaN before, also on the device: if one
-    /// was lost, what comes back is not the finite answer of the previous batch.
+    /// The index of an element that the batch writes. If launches may get lost, it is set to NaN on the device before:
+    /// then a lost launch can't pass off the previous batch's answer as this one's.
     pub proof: usize,
 }
 

@@ -249,8 +249,9 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
             };
             // Only squares of 1x1 convolutions, and whole fours of them, are read without looking them up.
             let needs_local = conv.kernel != 1 || !squares.is_multiple_of(4);
-            let products = Products { count: 1, rows: squares, channels: padded };
-            let Shapes { many, few } = Shapes::new(kernels, products, needs_local, operands.steps.is_some());
+            let (rows, int8_sums) = (squares, operands.steps.is_some());
+            let products = Products { count: 1, rows, channels: padded, needs_local, int8: int8_sums };
+            let Shapes { many, few } = Shapes::new(kernels, products);
             let mut launch = |groups: Groups| -> Result<Launch, Error> {
                 let options = |lx| format!("{board} {}{int8}", groups.options(lx));
                 let (kernel, lx) =

@@ -63,6 +63,10 @@ pub(super) struct Products {
     pub rows: usize,
     /// Padded as [`channels`] says.
     pub channels: usize,
+    /// Whether operands have to go through local memory.
+    pub needs_local: bool,
+    /// Whether an operand is four steps of the sum in eight bits.
+    pub int8: bool,
 }
 
 /// Groups of one shape, as in product.cl.
@@ -113,8 +117,8 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// The groups of a layer. Not every layer can do without local memory.
-    pub fn new(kernels: &Kernels<'_>, products: Products, needs_local: bool, int8: bool) -> Self {
+    /// The groups of a layer.
+    pub fn new(kernels: &Kernels<'_>, products: Products) -> Self {
         let Tuning { item_rows, item_channels, columns, depth, .. } = kernels.tuning;
         if kernels.alone() {
             // Every item has something to bring into local memory.
@@ -122,11 +126,11 @@ impl Shapes {
             let columns = vec![ALONE_ITEMS / ALONE_LY];
             return Self { many: Groups { columns, ly: ALONE_LY, item_rows: 4, item_channels, depth }, few: None };
         }
-        let depth = if needs_local && depth == 0 { 8 } else { depth };
+        let depth = if products.needs_local && depth == 0 { 8 } else { depth };
         let many = Groups { columns: kernels.columns(), ly: LY, item_rows, item_channels, depth };
         let few_depth = match depth {
             0 => 0,
-            _ if int8 => FEW_DEPTH_INT8,
+            _ if products.int8 => FEW_DEPTH_INT8,
             _ => FEW_DEPTH,
         };
         let few = Groups {
@@ -137,8 +141,7 @@ impl Shapes {
             depth: few_depth,
         };
         let units = kernels.session.device().compute_units as usize;
-        // Beyond the rows of this many groups there are enough large ones; and up to half of a large group's rows at
-        // least half of its work would be for nothing.
+        // Small groups are used while large ones would leave units idle, or be less than half full.
         let enough = (GROUPS_OF_UNIT * units).div_ceil(many.across(products)).saturating_sub(1);
         let rows = many.rows(columns);
         let from = (enough * rows).max(rows / 2) / products.rows + 1;

@@ -46,7 +46,7 @@ impl Cut {
 
     /// The products that make `channels` channels, which are whole panels: one for each point.
     fn products(self, channels: usize) -> Products {
-        Products { count: self.points(), rows: self.tiles(), channels }
+        Products { count: self.points(), rows: self.tiles(), channels, needs_local: false, int8: false }
     }
 
     fn options(self) -> String {
@@ -120,7 +120,7 @@ pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
             let product = Product { sent: sent.as_ref(), v: &v, m: &m, weights: &weights, bias: &bias, outputs };
             // The same for all convolutions, see `Joins`: a few positions are as many as are a few for the widest.
             let widest = padded_outputs(kernels, kernels.widest);
-            let Shapes { many, few } = Shapes::new(kernels, cut.products(widest), false, false);
+            let Shapes { many, few } = Shapes::new(kernels, cut.products(widest));
             let many = launches_in_groups(kernels, conv, cut, &product, &many)?;
             let Some((few, many_from)) = few else { return Ok(Step::by_batch(Vec::new(), many, 0)) };
             let few = launches_in_groups(kernels, conv, cut, &product, &few)?;

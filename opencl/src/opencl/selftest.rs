@@ -135,7 +135,7 @@ impl OpenCl {
             self.run(positions.len(), &input, &mut got)?;
             for (output, head) in graph.outputs().iter().zip(&mut heads) {
                 *wanted.head_mut(head.role) = side_by_side(output.value, &positions, expected);
-                head.error = head.error.max(error(wanted.head_mut(head.role), got.head_mut(head.role)));
+                head.error = head.error.max(error(wanted.head(head.role), got.head(head.role)));
             }
             // The last batch contains all positions.
             loss = has_int8.then(|| Loss::between(&graph, &wanted, &got));

@@ -231,7 +231,7 @@ impl Service {
     ///
     /// # Errors
     /// One line, if they are not.
-    pub fn check(&self, outputs: &mut Outputs, rows: usize) -> Result<(), String> {
+    pub fn check(&self, outputs: &Outputs, rows: usize) -> Result<(), String> {
         self.shared.sizes.check(outputs, rows, |_| true)
     }
 
@@ -532,17 +532,14 @@ impl Shared {
         self.check(lane, rows)?;
         let mut at = 0;
         for part in parts {
-            self.sizes.copy(&mut lane.outputs, at, &mut part.request.content().outputs, &part.rows);
+            self.sizes.copy(&lane.outputs, at, &mut part.request.content().outputs, &part.rows);
             at += part.rows.len();
         }
         Ok(())
     }
 
-    fn check(&self, lane: &mut Lane, rows: usize) -> Result<(), String> {
-        let mut outputs = take(&mut lane.outputs);
-        let checked = self.sizes.check(&mut outputs, rows, |role| lane.must_be_numbers(role));
-        lane.outputs = outputs;
-        checked
+    fn check(&self, lane: &Lane, rows: usize) -> Result<(), String> {
+        self.sizes.check(&lane.outputs, rows, |role| lane.must_be_numbers(role))
     }
 
     /// Handles rows that a unit has failed to answer. Those of a device are answered by the host; after too many

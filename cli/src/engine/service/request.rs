@@ -96,9 +96,9 @@ impl Sizes {
 
     /// Checks that there are outputs for `rows` rows, and that those of the roles for which `count` returns true are
     /// finite: a backend that fails may not know it.
-    pub fn check(&self, outputs: &mut Outputs, rows: usize, count: impl Fn(Role) -> bool) -> Result<(), String> {
+    pub fn check(&self, outputs: &Outputs, rows: usize, count: impl Fn(Role) -> bool) -> Result<(), String> {
         for (role, len) in self.heads {
-            let Some(numbers) = outputs.head_mut(role).get(..rows * len) else {
+            let Some(numbers) = outputs.head(role).get(..rows * len) else {
                 return Err(format!("an output of the network ({role:?}) is missing"));
             };
             // This is not `all`: without an early exit it becomes a loop over vectors.
@@ -110,11 +110,11 @@ impl Sizes {
     }
 
     /// Copies rows from `at` on of one batch to the range `rows` of another one, which is made long enough.
-    pub fn copy(&self, from: &mut Outputs, at: usize, to: &mut Outputs, rows: &Range<usize>) {
+    pub fn copy(&self, from: &Outputs, at: usize, to: &mut Outputs, rows: &Range<usize>) {
         for (role, len) in self.heads {
             let to = to.head_mut(role);
             to.resize(to.len().max(rows.end * len), 0.0);
-            to[rows.start * len..rows.end * len].copy_from_slice(&from.head_mut(role)[at * len..][..rows.len() * len]);
+            to[rows.start * len..rows.end * len].copy_from_slice(&from.head(role)[at * len..][..rows.len() * len]);
         }
     }
 }

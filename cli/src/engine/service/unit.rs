@@ -204,7 +204,7 @@ impl Unit {
         lane.backend
             .evaluate(&canary(graph.input().len(), ONE_IN), &mut lane.outputs)
             .map_err(|error| error.to_string())?;
-        Sizes::new(graph).check(&mut lane.outputs, 1, |_| true)
+        Sizes::new(graph).check(&lane.outputs, 1, |_| true)
     }
 
     /// Measures a few batch sizes, so that work can be shared from the beginning.
