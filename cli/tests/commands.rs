@@ -520,9 +520,8 @@ fn texts_for_the_system() {
     }
     assert!(stdout(&run(&["--generate", "zsh"], "")).starts_with("#compdef oncilla\n"));
     assert!(stdout(&run(&["--generate", "fish"], "")).contains("complete -c oncilla -l cpuct -x -d '"));
-    assert!(
-        stderr(&run(&["--generate"], "")).contains("expected one of man, bash, zsh, fish, options-table, got nothing")
-    );
+    let expected = "expected one of man, bash, zsh, fish, options-table, go-parameters, got nothing";
+    assert!(stderr(&run(&["--generate"], "")).contains(expected));
 }
 
 /// The output of `command` with a terminal on all of its streams, as far as `script` can make one.

@@ -5,6 +5,7 @@
 mod bash;
 mod fish;
 mod man;
+mod parameters;
 mod zsh;
 
 use crate::options::table::{self, Opt};
@@ -12,7 +13,7 @@ use crate::options::{Kind, print};
 use argh::{CommandInfoWithArgs, FlagInfo, FlagInfoKind};
 
 /// What `--generate` knows.
-pub const KINDS: [&str; 5] = ["man", "bash", "zsh", "fish", "options-table"];
+pub const KINDS: [&str; 6] = ["man", "bash", "zsh", "fish", "options-table", "go-parameters"];
 
 /// The text of one of [`KINDS`]. `program` describes the commands.
 ///
@@ -26,6 +27,7 @@ pub fn text(kind: &str, program: &CommandInfoWithArgs) -> Result<String, String>
         "zsh" => zsh::script(&commands),
         "fish" => fish::script(&commands),
         "options-table" => print::markdown(),
+        "go-parameters" => parameters::markdown(),
         other => return Err(format!("--generate: expected one of {}, got {other:?}", KINDS.join(", "))),
     })
 }
@@ -133,7 +135,7 @@ fn own() -> Vec<Flag> {
         flag(
             "generate",
             None,
-            "Write a manual page, a shell's completions, or the table of OPTIONS.md.",
+            "Write a manual page, a shell's completions, the table of OPTIONS.md, or those of docs/go-parameters.md.",
             Takes::OneOf(KINDS.map(str::to_string).to_vec()),
         ),
     ]

@@ -12,14 +12,14 @@ use super::vertex;
 use crate::options::{Meaning, Perspective, Typed};
 
 /// A row of the table, for a person.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Row {
     /// KataGo's name.
     pub name: &'static str,
-    /// The value if the user does not set one, as the table has it.
-    pub default: &'static str,
-    /// The values that are taken, as the table has them.
-    pub range: &'static str,
+    /// The value if the user does not set one; empty if there is none.
+    pub default: String,
+    /// The values that are taken, in words.
+    pub values: String,
     /// What the parameter does.
     pub meaning: &'static str,
 }
@@ -52,13 +52,19 @@ macro_rules! params {
         }
 
         impl $Params {
-            /// All of them.
-            pub const TABLE: &'static [Row] = &[$(Row {
-                name: $name,
-                default: stringify!($default),
-                range: stringify!($range),
-                meaning: concat!($($meaning),+),
-            },)+];
+            /// The names of all of them.
+            pub const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            /// All of them, for a person.
+            pub fn table() -> Vec<Row> {
+                let defaults = Self::default();
+                vec![$(Row {
+                    name: $name,
+                    default: defaults.$field.write(),
+                    values: <$kind>::values(&$range),
+                    meaning: concat!($($meaning),+).trim_start(),
+                },)+]
+            }
 
             /// The value of the one of that name, as it is read; `None` for a name that is not in the table.
             pub fn get(&self, name: &str) -> Option<String> {
@@ -420,6 +426,9 @@ pub trait Kind: Sized {
 
     /// Writes the value in a form that [`Kind::read`] takes.
     fn write(&self) -> String;
+
+    /// The values that are taken, in words.
+    fn values(range: &Self::Range) -> String;
 }
 
 impl Kind for bool {
@@ -432,6 +441,10 @@ impl Kind for bool {
 
     fn write(&self) -> String {
         self.to_string()
+    }
+
+    fn values((): &()) -> String {
+        "`true`, `false`".to_string()
     }
 }
 
@@ -447,6 +460,10 @@ impl Kind for u64 {
     fn write(&self) -> String {
         self.to_string()
     }
+
+    fn values(range: &Self::Range) -> String {
+        from_to(range)
+    }
 }
 
 impl Kind for usize {
@@ -461,6 +478,10 @@ impl Kind for usize {
     fn write(&self) -> String {
         self.to_string()
     }
+
+    fn values(range: &Self::Range) -> String {
+        from_to(range)
+    }
 }
 
 impl Kind for f64 {
@@ -474,6 +495,10 @@ impl Kind for f64 {
 
     fn write(&self) -> String {
         self.to_string()
+    }
+
+    fn values(range: &Self::Range) -> String {
+        from_to(range)
     }
 }
 
@@ -497,6 +522,10 @@ impl Kind for Perspective {
         };
         word.to_string()
     }
+
+    fn values((): &()) -> String {
+        "`BLACK`, `WHITE`, `SIDETOMOVE`".to_string()
+    }
 }
 
 impl Kind for Option<Color> {
@@ -509,6 +538,10 @@ impl Kind for Option<Color> {
 
     fn write(&self) -> String {
         self.map_or("", |color| if color == Color::White { "WHITE" } else { "BLACK" }).to_string()
+    }
+
+    fn values((): &()) -> String {
+        "`BLACK`, `WHITE`".to_string()
     }
 }
 
@@ -528,6 +561,10 @@ impl Kind for Option<Profile> {
     fn write(&self) -> String {
         self.map_or(String::new(), |profile| profile.to_string())
     }
+
+    fn values((): &()) -> String {
+        "a profile, such as `rank_5k`, or `_`".to_string()
+    }
 }
 
 fn unparsed(name: &str, text: &str, kind: &str) -> String {
@@ -535,7 +572,11 @@ fn unparsed(name: &str, text: &str, kind: &str) -> String {
 }
 
 fn beyond(name: &str, range: &RangeInclusive<impl Display>) -> String {
-    format!("Key '{name}' must be in the range {} to {}", range.start(), range.end())
+    format!("Key '{name}' must be in the range {}", from_to(range))
+}
+
+fn from_to(range: &RangeInclusive<impl Display>) -> String {
+    format!("{} to {}", range.start(), range.end())
 }
 
 #[cfg(test)]
@@ -550,7 +591,7 @@ mod tests {
 
     #[test]
     fn every_row_is_set_by_its_name() {
-        for row in Params::TABLE {
+        for row in Params::table() {
             let changed = |value| set(row.name, value).ok().filter(|(params, _)| *params != Params::default());
             assert!(
                 ["false", "true", "3", "0.6", "30", "black", "rank_3d"].into_iter().find_map(changed).is_some(),
@@ -558,14 +599,13 @@ mod tests {
                 row.name
             );
             assert!(set(row.name, "x").is_err(), "{}", row.name);
-            assert!(!row.meaning.is_empty() && !row.default.is_empty() && !row.range.is_empty());
         }
     }
 
     #[test]
     fn names_stand_in_one_place() {
         let lacking = LACKING.map(|(name, _)| name);
-        let table = Params::TABLE.iter().map(|row| row.name);
+        let table = Params::NAMES.iter().copied();
         let names: Vec<&str> = table.chain(OF_NO_SEARCH).chain(lacking).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert!(OF_THE_PROGRAM.iter().all(|name| names.contains(name)));
@@ -616,8 +656,8 @@ mod tests {
     #[test]
     fn the_page_about_go_has_every_parameter() {
         let page = include_str!("../../../docs/go.md");
-        for row in Params::TABLE {
-            assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
+        for name in Params::NAMES {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
         }
         for (name, _) in LACKING {
             assert!(page.contains(&format!("`{name}`")), "{name}");
@@ -637,7 +677,7 @@ mod tests {
         }
         let shown = text.lines().filter_map(|line| pairs(line.strip_prefix("# ")?));
         names.extend(shown.map(|(name, _)| name));
-        Params::TABLE.iter().for_each(|row| assert!(names.contains(row.name), "{}", row.name));
+        Params::NAMES.iter().for_each(|name| assert!(names.contains(name), "{name}"));
     }
 
     #[test]

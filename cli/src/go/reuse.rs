@@ -15,13 +15,18 @@ use oncilla_core::Move;
 use oncilla_core::repository::Key;
 use oncilla_core::search::NodeView;
 use oncilla_core::tree::Tree;
+use oncilla_go::Scoring;
 
 impl<'m> Search<'m> {
     /// The moves from the root to the position of `game`, if the tree can be used to search it by `plan`; else `None`.
     pub(super) fn line_to(&self, game: &Game, plan: &Plan) -> Option<Vec<Move>> {
         let root = &self.context.root;
         let moves = game.moves_since(root)?;
-        if self.visits() == 0 || !knows_what_is_asked(&self.context.plan, plan, moves.len()) {
+        // In the tree such a pass has ended the game, and at the root the game goes on after it.
+        let survives = plan.conservative_pass && game.rules().scoring == Scoring::Area && !game.pass_is_friendly();
+        let pass_has_ended = moves.len() > 0 && survives && game.pass_would_end();
+        let knows = knows_what_is_asked(&self.context.plan, plan, moves.len());
+        if self.visits() == 0 || pass_has_ended || !knows {
             return None;
         }
         let mut side = root.side_to_move();
@@ -109,7 +114,8 @@ fn knows_what_is_asked(before: &Plan, now: &Plan, plies: usize) -> bool {
         let of_root = &mut question.planes.playout_doubling_advantage;
         *of_root = advantage(*of_root, plies);
         // What explores by another policy has chosen other moves to visit.
-        (question, plan.history, plan.params.policy_temperature, plan.uncertainty, plan.human_exploration)
+        let Plan { history, uncertainty, human_exploration, conservative_pass, .. } = *plan;
+        (question, history, plan.params.policy_temperature, uncertainty, human_exploration, conservative_pass)
     };
     let all_moves = before.restrictions.is_empty() && now.restrictions.is_empty();
     all_moves && asked(before, plies) == asked(now, 0) && (before.keeps_ownership || !now.keeps_ownership)

@@ -31,7 +31,12 @@ const SHORTEST: u8 = 8;
 const BALANCE: [f64; 2] = [-0.9, -0.5];
 
 /// Points that Black is ahead by at the beginning, by handicap stones and komi, if it is treated as people treat it.
+///
+/// As in KataGo, Black's moves in a row at the beginning count here even if
+/// `assumeMultipleStartingBlackMovesAreHandicap` is false.
 pub fn head_start(game: &Game) -> f64 {
+    let mut game = game.clone();
+    game.set_black_run_is_handicap(true);
     let (rules, stones) = (game.rules(), game.handicap_stones());
     let stone = if rules.scoring == Scoring::Area { STONE_IN_AREA } else { STONE_IN_TERRITORY };
     // White has the first move after the stones.

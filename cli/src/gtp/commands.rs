@@ -655,7 +655,7 @@ const AT_THE_START: [&str; 4] =
     ["assumeMultipleStartingBlackMovesAreHandicap", "defaultBoardSize", "ponderingEnabled", "warnUnusedFields"];
 
 fn names_of_params() -> Vec<&'static str> {
-    let all = Params::TABLE.iter().chain(Settings::TABLE).map(|row| row.name);
+    let all = Params::NAMES.iter().chain(Settings::NAMES).copied();
     all.filter(|name| !AT_THE_START.contains(name)).collect()
 }
 

@@ -26,6 +26,7 @@ mod advantage;
 mod analyze;
 mod args;
 mod chance;
+mod cleanup;
 mod clock;
 mod commands;
 mod estimates;

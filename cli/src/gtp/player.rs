@@ -17,7 +17,7 @@ use super::record::Record;
 use super::scoring::Judged;
 use super::settings::{self, Settings};
 use super::slot::SearchSlot;
-use super::{advantage, chance, handicap};
+use super::{advantage, chance, cleanup, handicap};
 use crate::console::aside;
 use crate::engine::{Memory, Settings as EngineSettings, taken_bytes};
 use crate::go::{
@@ -345,7 +345,9 @@ impl Player {
             return Ok(Decision::Resign);
         }
         let passes = judged.is_some_and(|judged| wins_by_pass(&game, &result, judged.white_lead(record)));
-        Ok(Decision::Play(if passes { game.size().pass() } else { self.choose(&result, stones, game.size()) }))
+        let chosen = if passes { game.size().pass() } else { self.choose(&result, stones, game.size()) };
+        let instead = || cleanup::instead_of_pass(&game, self.settings.cleanup_before_pass, allows);
+        Ok(Decision::Play(if chosen == game.size().pass() { instead().unwrap_or(chosen) } else { chosen }))
     }
 
     /// Starts a copy of the player's clock for its turn, and divides its time.

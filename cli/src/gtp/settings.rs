@@ -4,6 +4,7 @@
 use oncilla_go::Rules;
 use serde_json::Value;
 
+use super::cleanup::CleansUp;
 use crate::fields::Object;
 use crate::go::params::{ANYTHING, Kind, Known, Row, params};
 use crate::go::setup;
@@ -54,6 +55,9 @@ params! {
     advantage_for_each_point: f64 = 0.045, in 0.0..=0.5, "dynamicPlayoutDoublingAdvantageCapPerOppLead";
     /// Seconds that pass between its answer and the controller's clock.
     lag_buffer: f64 = 0.2, in 0.0..=3600.0, "lagBuffer";
+    /// Whether it captures dead stones in its pass-alive area before it passes; auto: under area scoring, if the board
+    /// is counted as it lies.
+    cleanup_before_pass: CleansUp = CleansUp::Auto, in ANYTHING, "cleanupBeforePass";
     /// Columns and rows of the board at the start.
     default_board_size: usize = 19, in 2..=19, "defaultBoardSize";
     /// `wideRootNoise` of the commands that analyse.
@@ -88,8 +92,7 @@ const RULES: &str = "rules";
 const SEED: &str = "searchRandSeed";
 
 /// Other names in KataGo's configuration files for this command. They have no effect here.
-const WITHOUT_EFFECT: [&str; 9] = [
-    "cleanupBeforePass",
+const WITHOUT_EFFECT: [&str; 8] = [
     "delayMoveMax",
     "delayMoveScale",
     "friendlyPass",
@@ -311,7 +314,7 @@ mod tests {
     #[test]
     fn names_stand_in_one_place() {
         use crate::go::Params;
-        for name in Settings::TABLE.iter().map(|row| row.name).chain(WITHOUT_EFFECT).chain(AXES.map(|(name, _)| name)) {
+        for name in Settings::NAMES.iter().copied().chain(WITHOUT_EFFECT).chain(AXES.map(|(name, _)| name)) {
             assert!(Settings::has(name), "{name}");
             let both = ["analysisIgnorePreRootHistory", "analysisWideRootNoise", "lagBuffer"].contains(&name)
                 || name.starts_with("chosenMove")
@@ -326,8 +329,8 @@ mod tests {
     #[test]
     fn the_page_about_gtp_has_every_setting() {
         let page = include_str!("../../../docs/gtp.md");
-        for row in Settings::TABLE {
-            assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
+        for name in Settings::NAMES {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
         }
     }
 }

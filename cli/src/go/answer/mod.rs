@@ -387,7 +387,9 @@ impl<'r, 's> Reporter<'r, 's> {
 /// The root's averages: its own evaluation, and its moves as far as they would be visited now.
 fn root_averages(root: &Note, candidates: &[Candidate<'_, '_>]) -> Averages {
     let own = root.averages();
-    candidates.iter().fold(own, |all, candidate| all.plus(&candidate.averages, candidate.pruned))
+    // Moves that the root has not counted have values by their priors, which are no weights.
+    let counted = candidates.iter().filter(|candidate| candidate.edge_visits > 0);
+    counted.fold(own, |all, candidate| all.plus(&candidate.averages, candidate.pruned))
 }
 
 /// A probability, or −1 for an illegal move.

@@ -124,7 +124,7 @@ fn another_game_begins_anew() {
         ("taken back", after(&query, &d4), query.clone(), false),
         ("out of turn", query.clone(), out_of_turn, false),
         ("komi", query.clone(), komi, false),
-        ("rules", query.clone(), rules, false),
+        ("rules", query.clone(), rules.clone(), false),
         ("restrictions", query.clone(), restricted.clone(), false),
         ("no restrictions", restricted, query.clone(), false),
         ("another size", query.clone(), json!({ "boardXSize": 4, "boardYSize": 5 }), false),
@@ -133,6 +133,8 @@ fn another_game_begins_anew() {
         ("utility", query.clone(), playing(&query, json!({ "staticScoreUtilityFactor": 0.5 })), true),
         ("weights", query.clone(), playing(&query, json!({ "valueWeightExponent": 1.0 })), true),
         ("policy", query.clone(), playing(&query, json!({ "nnPolicyTemperature": 2.0 })), false),
+        ("passes", query.clone(), playing(&query, json!({ "conservativePass": false })), false),
+        ("a pass, after which another ends the game", rules.clone(), after(&rules, &[(Color::Black, "pass")]), false),
         ("its advantage", playing(&query, advantage(1.0)), playing(&after(&query, &d4), advantage(1.0)), false),
         ("the other's", playing(&query, advantage(1.0)), playing(&after(&query, &d4), advantage(-1.0)), true),
     ] {
