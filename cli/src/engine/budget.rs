@@ -1,6 +1,6 @@
 //! How much memory `RamLimitMb` leaves to the tree and the cache.
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Batch, Evaluator};
 use super::leaves;
 use super::memory::{self, LEAST_TREE_MB, Layout, bytes_of_mb, most_of_cache};
 use super::settings::{CacheSize, Settings};
@@ -87,24 +87,28 @@ impl MemoryBudget {
         let (size, workers) = (leaves::batch_size(settings, evaluator), settings.workers);
         let threads = workers.taking_all_roles(evaluator.threads()).max(workers.eval);
         let mut batches: Vec<_> = (0..threads).map(|_| evaluator.batch()).collect();
-        let (mut note, mut ran, mut first) = (None, 0, None);
-        for batch in &mut batches {
-            // The first batch shows nothing of the others, because the backend's own memory is in it.
-            if ran > 1 && first.is_some_and(|(begun, _): (Instant, usize)| begun.elapsed() > LONG) {
-                break;
-            }
+        let mut note = None;
+        let mut run = |batch: &mut Batch| {
             for _ in 0..size {
                 batch.push(&position, &moves);
             }
             // What fails here also fails in the search, which reports it.
-            note = evaluator.run(batch).ok().flatten().or(note);
-            ran += 1;
-            first.get_or_insert_with(|| (Instant::now(), memory::taken_bytes()));
+            note = evaluator.run(batch).ok().flatten().or(note.take());
+        };
+        let mut batches = batches.iter_mut();
+        // The first batch shows nothing of the others, because the backend's own memory is in it.
+        batches.next().into_iter().for_each(&mut run);
+        let (begun, with_first) = (Instant::now(), memory::taken_bytes());
+        let mut others = 0;
+        while (others == 0 || begun.elapsed() <= LONG)
+            && let Some(batch) = batches.next()
+        {
+            run(batch);
+            others += 1;
         }
         // No search has used the tree yet: hardly a page of it has been touched.
         let taken = memory::taken_bytes();
-        let by_others = first.map_or(0, |(_, by_first)| taken.saturating_sub(by_first));
-        let not_run = by_others.saturating_mul(threads - ran) / ran.saturating_sub(1).max(1);
+        let not_run = taken.saturating_sub(with_first).saturating_mul(batches.len()) / others.max(1);
         self.beside_the_tree = taken.saturating_add(not_run).saturating_add(QUEUES);
         self.is_weighed = true;
         note

@@ -35,21 +35,24 @@ pub type OfMove = [f32; OF_MOVE];
 /// whether the other side threatens mate, how full the board is.
 pub type OfPosition = [f32; OF_POSITION];
 
-/// Indices in [`OfMove`] that [`crate::hints`] reads separately.
+/// Indices in [`OfMove`] that [`look`] and [`crate::hints`] read separately.
 pub(crate) mod of_move {
+    const LOST_THERE: usize = 1;
     pub(crate) const OTHER_LOST: usize = 2;
+    const SECOND_LOST: usize = 3;
     pub(crate) const BALANCE: usize = 4;
     pub(crate) const BEHIND_BEST: usize = 5;
     pub(crate) const THREAT: usize = 6;
+    const SECOND_THREAT: usize = 7;
     pub(crate) const CHECK: usize = 8;
     pub(crate) const MATE: usize = 9;
     /// Whether a mate that the other side threatens is still possible.
     const MATED: usize = 22;
     pub(crate) const GAIN: usize = 25;
     pub(crate) const GAIN_BEHIND_BEST: usize = 26;
-    /// What depends on the moves that follow. (0 is what the move itself takes, 1 to 3 what is lost for it, 7 is the
-    /// second threat.)
-    pub(crate) const WHAT_FOLLOWS: [usize; 9] = [1, OTHER_LOST, 3, BALANCE, THREAT, 7, CHECK, MATED, GAIN];
+    /// What depends on the moves that follow.
+    pub(crate) const WHAT_FOLLOWS: [usize; 9] =
+        [LOST_THERE, OTHER_LOST, SECOND_LOST, BALANCE, THREAT, SECOND_THREAT, CHECK, MATED, GAIN];
 }
 
 /// Fills in what is seen of each of the position's legal `moves`, and returns what is seen of the position. `gains` is
