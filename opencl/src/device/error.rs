@@ -27,6 +27,8 @@ pub enum Error {
         device: String,
         /// Name of the OpenCL function, and of the kernel if there is one.
         call: String,
+        /// What the call was for.
+        purpose: Purpose,
         /// The status that the call returned.
         status: i32,
     },
@@ -70,6 +72,17 @@ pub enum Error {
     },
 }
 
+/// What a call of the OpenCL interface is for, which says what may help if it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To make an object: a context, a queue, a buffer, a program, a kernel.
+    Object,
+    /// To move numbers from or to the device, or between its buffers.
+    Transfer,
+    /// To compile kernels, to launch them, and to wait for what was enqueued.
+    Kernels,
+}
+
 /// How many characters of a build log go into one line.
 const LOG_CHARS: usize = 600;
 
@@ -93,10 +106,12 @@ impl fmt::Display for Error {
             Error::NoMatch { asked, there } => {
                 write!(f, "device \"{asked}\": expected an index or part of a name of: {}", there.join(", "))
             }
-            Error::Call { device, call, status } if device.is_empty() => {
+            Error::Call { device, call, status, .. } if device.is_empty() => {
                 write!(f, "OpenCL: {call}: {}", Status(*status))
             }
-            Error::Call { device, call, status } => write!(f, "device \"{device}\": {call}: {}", Status(*status)),
+            Error::Call { device, call, status, .. } => {
+                write!(f, "device \"{device}\": {call}: {}", Status(*status))
+            }
             Error::Build { device, program, log } => {
                 write!(f, "device \"{device}\": {program}.cl was not compiled: {}", in_one_line(log))
             }
@@ -119,13 +134,7 @@ impl Error {
     /// registers or local memory. (What makes, fills or reads a buffer and fails with the same status has no groups.)
     pub fn is_of_groups(&self) -> bool {
         let statuses = [CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE];
-        let is_of_buffer = |call: &str| {
-            let begins = ["clCreate", "clEnqueueCopyBuffer", "clEnqueueReadBuffer", "clEnqueueWriteBuffer"];
-            // These are what an event says of a transfer, see `Session::batch`.
-            begins.iter().any(|of_buffer| call.starts_with(of_buffer))
-                || ["a batch: write", "a batch: read"].contains(&call)
-        };
-        matches!(self, Error::Call { call, status, .. } if statuses.contains(status) && !is_of_buffer(call))
+        matches!(self, Error::Call { purpose: Purpose::Kernels, status, .. } if statuses.contains(status))
     }
 
     /// Whether smaller batches may help: some drivers find out only at a launch that there is too little memory.
@@ -198,6 +207,10 @@ impl fmt::Display for Status {
 mod tests {
     use super::*;
 
+    fn call(device: &str, call: &str, purpose: Purpose, status: i32) -> Error {
+        Error::Call { device: device.into(), call: call.into(), purpose, status }
+    }
+
     #[test]
     fn every_error_is_one_line() {
         let device = || "x".to_string();
@@ -205,7 +218,7 @@ mod tests {
             Error::NoPlatform { why: "there is no library".into() },
             Error::NoDevice,
             Error::NoMatch { asked: "y".into(), there: vec!["0 x".into()] },
-            Error::Call { device: String::new(), call: "clGetPlatformIDs".into(), status: -9999 },
+            call("", "clGetPlatformIDs", Purpose::Object, -9999),
             Error::Build { device: device(), program: "conv".into(), log: "a\n  b\r\n".repeat(1000) },
             Error::Memory { device: device(), what: "weights".into(), needed: 1 << 40, available: 9 },
             Error::LocalMemory { device: device(), what: "se".into(), needed: 1 << 16, available: 1 << 10 },
@@ -219,19 +232,16 @@ mod tests {
 
     #[test]
     fn a_transfer_without_memory_has_no_groups() {
-        let error = |call: &str| Error::Call { device: "x".into(), call: call.into(), status: CL_OUT_OF_RESOURCES };
-        for call in ["clCreateBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "a batch: write", "a batch: read"]
+        for (purpose, is_of_groups) in [(Purpose::Object, false), (Purpose::Transfer, false), (Purpose::Kernels, true)]
         {
-            assert!(!error(call).is_of_groups() && error(call).is_of_memory(), "{call}");
-        }
-        for call in ["clEnqueueNDRangeKernel dense", "clFinish", "a batch: dense"] {
-            assert!(error(call).is_of_groups() && error(call).is_of_memory(), "{call}");
+            let error = call("x", "clEnqueueNDRangeKernel dense", purpose, CL_OUT_OF_RESOURCES);
+            assert_eq!((error.is_of_groups(), error.is_of_memory()), (is_of_groups, true), "{purpose:?}");
         }
     }
 
     #[test]
     fn a_failed_call_names_device_call_and_status() {
-        let error = Error::Call { device: "x".into(), call: "clFinish".into(), status: CL_OUT_OF_RESOURCES };
+        let error = call("x", "clFinish", Purpose::Kernels, CL_OUT_OF_RESOURCES);
         assert_eq!(error.to_string(), "device \"x\": clFinish: CL_OUT_OF_RESOURCES (-5)");
     }
 }

@@ -16,7 +16,7 @@ mod session;
 
 pub use alone::{Turn, Turns};
 pub use arena::Arenas;
-pub use error::Error;
+pub use error::{Error, Purpose};
 pub use programs::{ProgramKey, Programs};
 pub use session::{Arg, Argument, Buffer, Commands, Copies, Kernel, Program, Read, Session, Time, host_memory_beside};
 
@@ -327,7 +327,7 @@ fn by_promise(devices: &[Device]) -> Vec<usize> {
 fn check(call: &str, status: cl_int) -> Result<(), Error> {
     match status {
         CL_SUCCESS => Ok(()),
-        status => Err(Error::Call { device: String::new(), call: call.to_string(), status }),
+        status => Err(Error::Call { device: String::new(), call: call.to_string(), purpose: Purpose::Object, status }),
     }
 }
 

@@ -65,17 +65,18 @@ fn smaller_groups(tuning: Tuning) -> Option<Tuning> {
 mod tests {
     use super::*;
     use crate::backend::BackendError;
+    use crate::device::Purpose;
 
     fn asked() -> Size {
         Size { tuning: Tuning { network: 0, ..Tuning::start(Variant::Gpu, 8) }, max_batch: 128 }
     }
 
     fn call(status: i32) -> Fault {
-        in_call("clEnqueueNDRangeKernel", status)
+        call_for(Purpose::Kernels, status)
     }
 
-    fn in_call(call: &str, status: i32) -> Fault {
-        Fault::Call(Error::Call { device: "x".to_string(), call: call.to_string(), status })
+    fn call_for(purpose: Purpose, status: i32) -> Fault {
+        Fault::Call(Error::Call { device: "x".to_string(), call: "clSomething".to_string(), purpose, status })
     }
 
     fn memory() -> Fault {
@@ -129,7 +130,7 @@ mod tests {
     /// Some drivers say so if they have no memory for a buffer.
     #[test]
     fn a_buffer_that_is_not_made_is_no_fault_of_groups() {
-        let tried = all(asked(), |_| in_call("clCreateBuffer", -5));
+        let tried = all(asked(), |_| call_for(Purpose::Object, -5));
         let tried: Vec<_> = tried.iter().map(|size| (size.tuning.winograd, size.max_batch)).collect();
         assert_eq!(tried, [(4, 128), (4, 32), (4, 8), (2, 128), (2, 32), (2, 8), (0, 128), (0, 32), (0, 8)]);
     }
