@@ -66,10 +66,16 @@ fn names(row: &Value) -> Vec<String> {
     points.chain(["pass".to_string()]).collect()
 }
 
+/// How far ours is from theirs. (`max`, which comes next, would pass over a NaN.)
+fn distance(ours: f64, theirs: f64) -> f64 {
+    assert!(ours.is_finite(), "{ours} where KataGo has {theirs}");
+    (ours - theirs).abs()
+}
+
 /// The largest difference between two lists of the same length.
 fn farthest(ours: &[f64], theirs: &[f64]) -> f64 {
     assert_eq!(ours.len(), theirs.len());
-    ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    ours.iter().zip(theirs).map(|(a, b)| distance(*a, *b)).fold(0.0, f64::max)
 }
 
 /// The largest differences of probabilities and of points.
@@ -81,11 +87,11 @@ struct Worst {
 
 impl Worst {
     fn share(&mut self, ours: f64, theirs: f64) {
-        self.share = self.share.max((ours - theirs).abs());
+        self.share = self.share.max(distance(ours, theirs));
     }
 
     fn points(&mut self, ours: f64, theirs: f64) {
-        self.points = self.points.max((ours - theirs).abs());
+        self.points = self.points.max(distance(ours, theirs));
     }
 
     fn check(&self, of: &str) {

@@ -45,8 +45,8 @@ fn evaluator(weights: &Path, heads: HeadChoice, (backend, precision, tiles): On)
         backend,
         devices: Vec::new(),
         precision,
-        // Not the user's own cache, so that the test does not depend on its tuning.
-        cache_dir: Some(std::env::temp_dir().join("oncilla-tests")),
+        // The tests' own cache, so that they don't depend on the user's tuning.
+        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/programs").into()),
         threads: 0,
         tiles,
         history_fill: HistoryFill::FenOnly,
