@@ -33,6 +33,7 @@ mod team;
 mod tests;
 #[cfg_attr(not(all(target_arch = "x86_64", target_os = "linux", target_pointer_width = "64")), allow(dead_code))]
 mod tiles;
+mod ways;
 mod winograd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -40,11 +41,12 @@ mod x86;
 use crate::backend::{Backend, BackendError, Chores, Outputs, batch_of};
 use crate::graph::Graph;
 use kernel::Isa;
-use plan::{Plan, Ways};
+use plan::Plan;
 use run::{Job, Jobs, Workspace};
 use sharing::Sharing;
 use std::sync::{Arc, Mutex};
 use team::Team;
+use ways::Ways;
 
 /// The largest batch. The host does not need batches at all; the bound keeps the buffers of outputs small.
 const MAX_BATCH: usize = 1024;
@@ -150,12 +152,10 @@ fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
         outputs
     };
     let mut expected = None;
-    let (tiles, either) = (isa.tiles().is_some(), [true, false]);
-    let ways = either.into_iter().flat_map(|tiles| either.map(|winograd| Ways { winograd, tiles }));
-    for ways in ways.filter(|ways| tiles || !ways.tiles) {
+    let there = Ways::of(graph);
+    for ways in (Ways { tiles: there.tiles && isa.tiles().is_some(), ..there }).choices() {
         let fast = Plan::new(graph, ways)?;
-        let none = ways.tiles && !fast.in_tiles();
-        if none || !fast.differs() || Workspace::bytes(&fast, false) > MAX_WORKSPACE {
+        if Workspace::bytes(&fast, false) > MAX_WORKSPACE {
             continue;
         }
         let expected = expected.get_or_insert_with(|| evaluate(&direct));

@@ -62,6 +62,11 @@ impl Board {
         Self { rows, files, stride, plane, origin: stride + 1 }
     }
 
+    /// How many squares there are.
+    pub const fn squares(self) -> usize {
+        self.rows * self.files
+    }
+
     /// The vectors of a plane: how many there are, and how far apart. With rows of eight there is one for each row;
     /// otherwise they follow each other over squares and the borders between them.
     pub const fn vectors(self) -> (usize, usize) {

@@ -7,11 +7,12 @@ use super::kernel::TILE;
 use super::linear::{Linear, Shorts};
 use super::needs::Needs;
 use super::pack;
-use super::product::{Block, CHESS, COLUMNS, attention_room};
+use super::product::{Block, COLUMNS, attention_room};
 use super::tiles::{self, Layout, Operand, Steps};
+use super::ways::{ConvShape, Ways, dense_takes_tiles, reads_planes};
 use super::winograd::{self, PANEL, POINTS};
 use crate::backend::BackendError;
-use crate::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
+use crate::graph::{Activation, Graph, Layer, Role, Shape, SqueezeExcite, ValueId};
 use crate::int8;
 use std::sync::Arc;
 
@@ -418,29 +419,34 @@ impl Plan {
         })
     }
 
+    /// Whether some layer's sums are made in tiles.
     pub fn in_tiles(&self) -> bool {
         self.needs.right > 0 || self.needs.left > 0
     }
-
-    /// Whether some layer is not computed by its definition.
-    pub fn differs(&self) -> bool {
-        self.needs.points > 0 || self.in_tiles()
-    }
 }
 
-/// Packed weights, by the address of those in the graph and by whether they are in eight bits, so that weights which
-/// layers share are packed once.
+/// Packed weights, so that those which layers share are packed once.
 #[derive(Default)]
-struct Packed(Vec<(*const Vec<f32>, bool, Arc<DenseWeights>)>);
+struct Packed(Vec<(PackedKey, Arc<DenseWeights>)>);
+
+/// What packed weights are made of and go by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PackedKey {
+    /// The address of those in the graph.
+    weights: *const Vec<f32>,
+    outputs: usize,
+    parts: usize,
+    int8: bool,
+}
 
 impl Packed {
     fn of(&mut self, weights: &Arc<Vec<f32>>, outputs: usize, parts: usize, form: Form) -> Arc<DenseWeights> {
-        let key = (Arc::as_ptr(weights), form.int8);
-        if let Some((.., packed)) = self.0.iter().find(|&&(address, int8, _)| (address, int8) == key) {
+        let key = PackedKey { weights: Arc::as_ptr(weights), outputs, parts, int8: form.int8 };
+        if let Some((_, packed)) = self.0.iter().find(|(known, _)| *known == key) {
             return Arc::clone(packed);
         }
         let packed = Arc::new(dense_weights(weights, &vec![0.0; outputs], parts, form));
-        self.0.push((key.0, key.1, Arc::clone(&packed)));
+        self.0.push((key, Arc::clone(&packed)));
         packed
     }
 }
@@ -571,15 +577,6 @@ pub(super) fn at_once(operands: usize) -> usize {
     held.checked_div(operands).unwrap_or(0).clamp(1, GROUP)
 }
 
-/// What may be used in place of sums by their definition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ways {
-    /// Winograd's convolutions, if they take less time.
-    pub winograd: bool,
-    /// Tiles: for convolutions on a chessboard, except for those of the network's input, and for dense layers.
-    pub tiles: bool,
-}
-
 /// How a layer's sums are computed.
 #[derive(Clone, Copy)]
 struct Form {
@@ -589,35 +586,12 @@ struct Form {
     ways: Ways,
 }
 
-/// Whether tiles are worth it for this many inputs and taps. If sums are short, or if a good part of a step is empty,
-/// splitting the operands and putting the sums together takes as long as tiles save; and there is a length at which a
-/// sum may overflow.
-fn worth_tiles(inputs: usize, taps: usize) -> bool {
-    inputs >= tiles::DEPTH / 4 * 3 && (tiles::DEPTH / 2 * 3..=tiles::MOST_PRODUCTS).contains(&(inputs * taps))
-}
-
-/// The fewest channels that a convolution in tiles makes: its input is split for all of them.
-const WORTH_CHANNELS: usize = 32;
-
-/// The fewest neurons of a dense layer in tiles.
-const WORTH_NEURONS: usize = 64;
-
-/// The fewest channels, in and out, for which Winograd's form is used: a block.
-const WORTH_WINOGRAD: usize = LANES;
-
 /// The weights of a convolution on a board of `sides`, ranks and files.
-fn conv_weights(
-    weights: &[f32],
-    bias: &[f32],
-    kernel: usize,
-    sides: (usize, usize),
-    input: Place,
-    form: Form,
-) -> ConvWeights {
+fn conv_weights(weights: &[f32], bias: &[f32], shape: ConvShape, sides: (usize, usize), form: Form) -> ConvWeights {
+    let kernel = shape.kernel;
     if kernel == columns::KERNEL {
         return ConvWeights::Columns(ColumnWeights { sides, weights: pack::pointwise(weights, bias.len()) });
     }
-    let fewest = input.shape.channels.min(bias.len());
     if form.int8 {
         let whole = int8::Weights::new(weights, bias.len());
         return match kernel {
@@ -625,15 +599,14 @@ fn conv_weights(
             _ => ConvWeights::Fours(pack::fours(&whole, bias, fours::TAPS)),
         };
     }
-    let layout = if kernel == 1 { Layout::Flat } else { Layout::Board };
-    let in_tiles = worth_tiles(input.shape.channels, kernel * kernel) && input.shape.squares == CHESS;
-    if form.ways.tiles && in_tiles && bias.len() >= WORTH_CHANNELS {
-        let steps = layout.steps(input.shape.channels);
+    if form.ways.tiles && shape.takes_tiles() {
+        let layout = if kernel == 1 { Layout::Flat } else { Layout::Board };
+        let steps = layout.steps(shape.inputs);
         let (left, units) = pack::tiles(weights, bias.len(), kernel * kernel);
         ConvWeights::Tiles(TileWeights { layout, split: false, steps, left, units, bias: pack::by_panels(bias) })
     } else if kernel == 1 {
         ConvWeights::Pointwise(pack::pointwise(weights, bias.len()))
-    } else if form.ways.winograd && input.board.is_some_and(winograd::fits) && fewest >= WORTH_WINOGRAD {
+    } else if form.ways.winograd && shape.takes_winograd() {
         let weights = pack::winograd(weights, bias.len());
         ConvWeights::Winograd(WinogradWeights { weights, bias: pack::by_panels(bias) })
     } else {
@@ -641,24 +614,11 @@ fn conv_weights(
     }
 }
 
-/// Whether a layer is a convolution of the input's planes, or a dense layer of numbers of them, such as a dense embedding
-/// of the pieces. Most of these numbers are zeros.
-fn reads_planes(graph: &Graph, layer: &Layer) -> bool {
-    let made_by = |value: ValueId| value.0.checked_sub(1).map(|at| &graph.layers()[at]);
-    let is_gathered = |layer: &Layer| matches!(layer, Layer::Gather { input: INPUT, residual: None, .. });
-    graph.input().squares > 1
-        && match layer {
-            Layer::Conv { input, .. } => *input == INPUT,
-            Layer::Dense { input, .. } => made_by(*input).is_none_or(is_gathered),
-            _ => false,
-        }
-}
-
 /// The weights of a layer whose input has `parts` parts, see [`Dense::parts`].
 fn dense_weights(weights: &[f32], bias: &[f32], parts: usize, form: Form) -> DenseWeights {
     if !form.int8 {
         let inputs = weights.len() / bias.len();
-        return if form.ways.tiles && bias.len() >= WORTH_NEURONS && worth_tiles(inputs, 1) {
+        return if form.ways.tiles && dense_takes_tiles(inputs, bias.len()) {
             let (right, units) = pack::tiles_dense(weights, bias.len());
             DenseWeights::Tiles(DenseTiles { steps: tiles::steps_of_inputs(inputs), right, units })
         } else {
@@ -704,11 +664,13 @@ fn step(
             let input = places[input.0];
             let squares = input.shape.squares;
             let sides = graph.sides_for(*kernel, squares)?;
+            let board = input.board.unwrap_or(Board::flat(squares));
+            let shape = ConvShape { kernel: *kernel, inputs: input.shape.channels, outputs: bias.len(), board };
             Step::Conv(Box::new(Conv {
                 input,
                 output,
-                board: input.board.unwrap_or(Board::flat(squares)),
-                weights: conv_weights(weights, bias, *kernel, sides, input, form),
+                board,
+                weights: conv_weights(weights, bias, shape, sides, form),
                 bias: pack::by_panels(bias),
                 se: se.as_ref().map(transpose_se),
                 residual: residual.map(|r| places[r.0]),

@@ -1079,6 +1079,48 @@ fn convolutions_in_tiles_agree_with_plain() {
     }
 }
 
+/// Boards of as many squares as a chessboard has.
+#[test]
+fn of_boards_with_64_squares_only_a_chessboard_is_convolved_in_tiles() {
+    let g = &mut Gen::new(100);
+    for board in [(4, 16), (16, 4), (2, 32)] {
+        let mut graph = on_board(80, board);
+        let mut conv = |graph: &mut Graph, input, kernel, channels| {
+            let fan_in = graph.shape(input).channels * kernel * kernel;
+            let (weights, bias) = (numbers(g, channels * fan_in, fan_in), numbers(g, channels, 4));
+            let (se, residual, activation) = (None, None, Activation::Relu);
+            let conv = Layer::Conv { input, channels, kernel, weights, bias, se, residual, activation };
+            graph.push(conv).expect("it fits")
+        };
+        // Not the first layer, which reads planes.
+        let first = conv(&mut graph, INPUT, 1, 100);
+        let near = conv(&mut graph, first, 3, 100);
+        assert_eq!(Ways::of(&graph), Ways { winograd: board != (2, 32), tiles: false }, "{board:?}");
+        let last = conv(&mut graph, near, 1, 70);
+        assert!(Ways::of(&graph).tiles, "a square at a time, they may lie as they like");
+        graph.output(Role::Policy, last).expect("any length");
+        let input: Vec<f32> = (0..9 * graph.input().len()).map(|_| number(g)).collect();
+        agrees(forms(&graph).chain(in_tiles(&graph)), &graph, &input, &format!("{board:?}"));
+    }
+}
+
+/// Layers that share weights and part them otherwise, as no file says.
+#[test]
+fn shared_weights_may_be_parted_in_several_ways() {
+    let g = &mut Gen::new(100);
+    let mut graph = Graph::new(Shape { channels: 32, squares: 1 });
+    let weights = Arc::new(numbers(g, 64, 8));
+    for (channels, heads, role) in [(32, 1, Role::Policy), (16, 1, Role::Scores), (32, 2, Role::Ownership)] {
+        let indices = (0..channels).collect();
+        let part = graph.push(Layer::Gather { input: INPUT, indices, squares: 1, residual: None }).expect("it fits");
+        let weights = Arc::clone(&weights);
+        let made = graph.push(Layer::Smolgen { input: part, heads, weights }).expect("it fits");
+        graph.output(role, made).expect("any length");
+    }
+    let input: Vec<f32> = (0..9 * 32).map(|_| number(g)).collect();
+    agrees(forms(&graph), &graph, &input, "shared weights");
+}
+
 /// One row, and more rows than a panel has; inputs that fill the steps, and inputs that don't.
 #[test]
 fn dense_layers_in_tiles_agree_with_plain() {
