@@ -422,7 +422,7 @@ impl Graph {
     /// Appends a layer after checking every length against its shapes; returns the value that it makes.
     ///
     /// # Errors
-    /// What does not fit, or that a value would have more elements than devices can count.
+    /// What does not fit or is no finite number, or that a value would have more elements than devices can count.
     pub fn push(&mut self, layer: Layer) -> Result<ValueId, ShapeError> {
         let at = self.layers.len();
         let shape = self.shape_of(&layer).and_then(shape::countable).map_err(|what| ShapeError { layer: at, what })?;
@@ -438,17 +438,19 @@ impl Graph {
     /// # Errors
     /// If there is no such layer, or if [`Graph::can_be_int8`] is false for it.
     pub fn set_int8(&mut self, layer: usize, int8: bool) -> Result<(), ShapeError> {
+        let Some(kind) = self.layers.get(layer).map(Layer::name) else {
+            let what = format!("int8: expected one of {} layers", self.layers.len());
+            return Err(ShapeError { layer, what });
+        };
         if int8 && !self.can_be_int8(layer) {
-            let most = int8::MOST_INPUTS;
             let what = format!(
-                "int8: expected a convolution of kernel 1 or 3, a dense layer or a smolgen of at most {most} inputs"
+                "int8: expected a convolution of kernel 1 or 3, a dense layer or a smolgen, of at most {} inputs, got \
+                 {kind} that is none",
+                int8::MOST_INPUTS
             );
             return Err(ShapeError { layer, what });
         }
-        match self.int8.get_mut(layer) {
-            Some(mark) => *mark = int8,
-            None => return Err(ShapeError { layer, what: "there is no such layer".to_string() }),
-        }
+        self.int8[layer] = int8;
         Ok(())
     }
 

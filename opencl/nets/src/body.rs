@@ -21,12 +21,12 @@ pub(crate) fn build(
     tower: ValueId,
 ) -> Result<ValueId, NetError> {
     let common = Common {
-        heads: weights.headcount,
+        heads: encoder::heads("headcount", weights.headcount, weights.encoders.len())?,
         alpha: (2.0 * weights.encoders.len() as f32).powf(-0.25),
         epsilon: if embedding == Embedding::Dense { WIDE_EPSILON } else { NARROW_EPSILON },
         ffn_activation: architecture.ffn_activation,
         smolgen_activation: architecture.smolgen_activation,
-        smolgen: encoder::smolgen_weights(weights.smolgen_w.as_ref())?,
+        smolgen: encoder::smolgen_weights(weights.smolgen_w)?,
     };
     let parts = &weights.embedding;
     let activation = Ending::activate(builder.activation);

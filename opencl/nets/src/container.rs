@@ -17,7 +17,10 @@ const ALWAYS_ALLOWED: u64 = 64 << 20;
 /// ... and beyond it to this multiple of its own size. Trained weights shrink by less than half; deflate's limit is 1032.
 const ALLOWED_RATIO: u64 = 32;
 
-/// First bytes of a network: field 1, fixed32, 0x1c0.
+/// What field 1 of a network says.
+pub(crate) const MAGIC_NUMBER: u32 = 0x1c0;
+
+/// First bytes of a network: field 1, fixed32, [`MAGIC_NUMBER`].
 const MAGIC: [u8; 5] = [0x0d, 0xc0, 0x01, 0x00, 0x00];
 
 /// First bytes of each member of a gzip stream.

@@ -36,6 +36,11 @@ impl Encoding {
     }
 }
 
+/// An array if the file has it. One without elements counts as absent.
+pub(crate) fn present<'a>(layer: Option<Layer<'a>>) -> Option<Layer<'a>> {
+    layer.filter(|layer| !layer.params.is_empty())
+}
+
 /// The number of elements of an array; 0 if the array is absent.
 pub(crate) fn count(layer: Option<&Layer<'_>>, field: &str) -> Result<usize, NetError> {
     let Some(layer) = layer else { return Ok(0) };

@@ -2,7 +2,7 @@
 //! alpha scales what is added to it (DeepNorm the other way round: Wang et al. 2022, arXiv:2203.00555).
 
 use crate::builder::{Builder, Ending, SQUARES, elements};
-use crate::decode::array;
+use crate::decode::{array, present};
 use crate::error::NetError;
 use crate::proto::{Encoder, Ffn, Layer as Encoded, Mha, Smolgen};
 use crate::wire::Message;
@@ -17,8 +17,8 @@ pub(crate) const NARROW_EPSILON: f32 = 1e-6;
 
 /// What the layers of one encoder have in common.
 pub(crate) struct Common {
-    /// Number of heads of the attention.
-    pub heads: u64,
+    /// Number of heads of the attention, see [`heads`].
+    pub heads: usize,
     /// Scales what is added to the skip connection.
     pub alpha: f32,
     pub epsilon: f32,
@@ -28,12 +28,24 @@ pub(crate) struct Common {
     pub smolgen: Option<Arc<Vec<f32>>>,
 }
 
+/// The number of heads that a file gives in `field` for its `encoders`.
+pub(crate) fn heads(field: &str, count: u64, encoders: usize) -> Result<usize, NetError> {
+    match usize::try_from(count).unwrap_or(usize::MAX) {
+        0 if encoders > 0 => {
+            Err(NetError::malformed(field, format!("expected at least 1 for {encoders} encoders, got 0")))
+        }
+        count => Ok(count),
+    }
+}
+
 /// The weights that all smolgens share, reordered from `[query · 64 + key][part]` to the order of
 /// [`Layer::Attention`]'s bias.
-pub(crate) fn smolgen_weights(weights: Option<&Encoded<'_>>) -> Result<Option<Arc<Vec<f32>>>, NetError> {
+pub(crate) fn smolgen_weights(weights: Option<Encoded<'_>>) -> Result<Option<Arc<Vec<f32>>>, NetError> {
+    let weights = present(weights);
     if weights.is_none() {
         return Ok(None);
     }
+    let weights = weights.as_ref();
     let got = elements(("smolgen_w", weights))?;
     if !got.is_multiple_of(SQUARES * SQUARES) {
         let what = format!("expected a multiple of {} numbers, got {got}", SQUARES * SQUARES);
@@ -70,13 +82,18 @@ fn attention(builder: &mut Builder, mha: &Mha<'_>, input: ValueId, common: &Comm
     if mha.has_rpe {
         return Err(NetError::unsupported("rpe", "relative position encoding (RPE) is not supported"));
     }
-    let heads = usize::try_from(common.heads).unwrap_or(usize::MAX);
+    let heads = common.heads;
     let plain = Ending::activate(Activation::None);
     let query = builder.linear(input, ("q_w", mha.q_w.as_ref()), ("q_b", mha.q_b.as_ref()), plain)?;
     let key = builder.linear(input, ("k_w", mha.k_w.as_ref()), ("k_b", mha.k_b.as_ref()), plain)?;
     let value = builder.linear(input, ("v_w", mha.v_w.as_ref()), ("v_b", mha.v_b.as_ref()), plain)?;
+    let channels = |value| builder.graph.shape(value).channels;
+    alike(("k_b", channels(key)), ("q_b", channels(query)))?;
+    for (field, got) in [("q_b", channels(query)), ("v_b", channels(value))] {
+        multiple_of_heads(field, got, heads)?;
+    }
     let bias = match &mha.smolgen {
-        Some(unit) => Some(smolgen(builder, unit, input, heads, common).map_err(|e| e.within("smolgen"))?),
+        Some(unit) => Some(smolgen(builder, unit, input, common).map_err(|e| e.within("smolgen"))?),
         None => None,
     };
     let mixed = builder.push("headcount", Layer::Attention { query, key, value, heads, bias })?;
@@ -84,16 +101,32 @@ fn attention(builder: &mut Builder, mha: &Mha<'_>, input: ValueId, common: &Comm
     builder.linear(mixed, ("dense_w", mha.dense_w.as_ref()), ("dense_b", mha.dense_b.as_ref()), ending)
 }
 
+/// Checks that an array has as many numbers as another.
+pub(crate) fn alike((field, got): (&str, usize), (other, expected): (&str, usize)) -> Result<(), NetError> {
+    match got == expected {
+        true => Ok(()),
+        false => {
+            Err(NetError::malformed(field, format!("expected {expected} numbers, as many as {other} has, got {got}")))
+        }
+    }
+}
+
+/// Checks that an array can be parted among the heads.
+fn multiple_of_heads(field: &str, got: usize, heads: usize) -> Result<(), NetError> {
+    match heads > 0 && got.is_multiple_of(heads) {
+        true => Ok(()),
+        false => {
+            Err(NetError::malformed(field, format!("expected a multiple of {heads}, the heads, got {got} numbers")))
+        }
+    }
+}
+
 /// Builds a bias for each head of the attention, from the whole board.
-fn smolgen(
-    builder: &mut Builder,
-    unit: &Smolgen<'_>,
-    input: ValueId,
-    heads: usize,
-    common: &Common,
-) -> Result<ValueId, NetError> {
+fn smolgen(builder: &mut Builder, unit: &Smolgen<'_>, input: ValueId, common: &Common) -> Result<ValueId, NetError> {
+    let heads = common.heads;
+    let weights = common.smolgen.clone();
     let weights =
-        common.smolgen.clone().ok_or_else(|| NetError::malformed("smolgen_w", "expected numbers, got none"))?;
+        weights.ok_or_else(|| NetError::malformed("", "expected weights.smolgen_w to go with it, got none"))?;
     let embedding = builder.graph.shape(input).channels;
     let got = elements(("compress", unit.compress.as_ref()))?;
     if !got.is_multiple_of(embedding) {
@@ -110,6 +143,12 @@ fn smolgen(
     let hidden = builder.layer_norm(hidden, gammas, betas, WIDE_EPSILON)?;
     let (w, b) = (("dense2_w", unit.dense2_w.as_ref()), ("dense2_b", unit.dense2_b.as_ref()));
     let parts = builder.dense(hidden, w, b, activation)?;
+    let (got, each) = (builder.graph.shape(parts).len(), weights.len() / (SQUARES * SQUARES));
+    if Some(got) != heads.checked_mul(each) {
+        let what =
+            format!("expected {heads}·{each} numbers, for each of the heads as many as smolgen_w takes, got {got}");
+        return Err(NetError::malformed("dense2_b", what));
+    }
     let (gammas, betas) = (("ln2_gammas", unit.ln2_gammas.as_ref()), ("ln2_betas", unit.ln2_betas.as_ref()));
     let parts = builder.layer_norm(parts, gammas, betas, WIDE_EPSILON)?;
     builder.push("dense2_b", Layer::Smolgen { input: parts, heads, weights })

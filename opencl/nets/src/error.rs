@@ -23,7 +23,8 @@ pub struct NetError {
     /// What kind of fault it is.
     pub fault: Fault,
     /// Path of the field in Lc0's `net.proto`, such as `weights.residual[3].conv1.weights`, or a record's name in
-    /// KataGo's file, such as `rconv3/w1a`; empty for the file as a whole.
+    /// KataGo's file, such as `rconv3/w1a`, or, of what was read and can't be run, the part of the network, such as
+    /// `blocks[3].convolution`; empty for the file as a whole.
     pub field: String,
     /// What was expected and what was found.
     pub what: String,

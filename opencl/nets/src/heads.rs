@@ -1,7 +1,7 @@
 //! Policy, value and moves-left heads.
 
 use crate::builder::{Builder, Ending, Named, Step};
-use crate::decode::{array, count};
+use crate::decode::{array, count, present};
 use crate::encoder::{self, Common, NARROW_EPSILON};
 use crate::error::NetError;
 use crate::format::{Architecture, BodyKind, PolicyKind, ValueKind};
@@ -87,8 +87,8 @@ impl Heads<'_> {
         let (w, b) = (("ip_pol_w", head.ip_pol_w.as_ref()), ("ip_pol_b", head.ip_pol_b.as_ref()));
         let mut tokens = self.builder.linear(self.body, w, b, Ending::activate(activation))?;
         if !head.encoders.is_empty() {
-            let smolgen = encoder::smolgen_weights(weights.smolgen_w.as_ref())?;
-            let heads = head.headcount;
+            let smolgen = encoder::smolgen_weights(weights.smolgen_w)?;
+            let heads = encoder::heads("pol_headcount", head.headcount, head.encoders.len())?;
             let (alpha, epsilon) = (1.0, NARROW_EPSILON);
             let common = Common { heads, alpha, epsilon, ffn_activation, smolgen_activation, smolgen };
             for (i, bytes) in head.encoders.iter().enumerate() {
@@ -101,6 +101,8 @@ impl Heads<'_> {
         let query = self.builder.linear(tokens, w, b, plain)?;
         let (w, b) = (("ip3_pol_w", head.ip3_pol_w.as_ref()), ("ip3_pol_b", head.ip3_pol_b.as_ref()));
         let key = self.builder.linear(tokens, w, b, plain)?;
+        let channels = |value| self.builder.graph.shape(value).channels;
+        encoder::alike(("ip3_pol_b", channels(key)), ("ip2_pol_b", channels(query)))?;
         let scores = self.builder.push("ip3_pol_b", Layer::Scores { query, key })?;
         // The rows: queen, rook, bishop, and what is added to each of these. The last row is set to zero, for moves
         // that are not promotions.
@@ -211,9 +213,10 @@ fn chosen<T: Clone + Default>(kind: &str, heads: &[(&str, Option<&T>)], name: &s
 fn policy_head<'a>(weights: &Weights<'a>, name: &str) -> Result<(PolicyHead<'a>, String), NetError> {
     let mut head = chosen("policy", &policy_heads(weights), name)?;
     let Some(heads) = &weights.policy_heads else { return Ok((head, "weights".to_string())) };
-    head.ip_pol_w = head.ip_pol_w.or(heads.ip_pol_w).or(weights.policy.ip_pol_w);
-    head.ip_pol_b = head.ip_pol_b.or(heads.ip_pol_b).or(weights.policy.ip_pol_b);
-    Ok((head, format!("weights.policy_heads.{name}")))
+    head.ip_pol_w = present(head.ip_pol_w).or(present(heads.ip_pol_w)).or(weights.policy.ip_pol_w);
+    head.ip_pol_b = present(head.ip_pol_b).or(present(heads.ip_pol_b)).or(weights.policy.ip_pol_b);
+    let field = if name == "optimistic" { "optimistic_st" } else { name };
+    Ok((head, format!("weights.policy_heads.{field}")))
 }
 
 /// The value head to read, and its path in the file.

@@ -2,6 +2,7 @@
 //!
 //! Every message borrows the bytes of its weights; nothing is copied before its length has been checked.
 
+use crate::container::MAGIC_NUMBER;
 use crate::error::NetError;
 use crate::wire::{Message, Value, merge};
 
@@ -14,7 +15,7 @@ pub(crate) const MAX_ENCODERS: usize = 256;
 /// Appends a repeated message, still encoded.
 fn push<'a>(list: &mut Vec<&'a [u8]>, most: usize, field: &str, value: Value<'a>) -> Result<(), NetError> {
     if list.len() == most {
-        return Err(NetError::malformed(field, format!("expected at most {most} blocks, got more")));
+        return Err(NetError::malformed(field, format!("expected at most {most} of them, got more")));
     }
     list.push(value.bytes(field)?);
     Ok(())
@@ -539,7 +540,6 @@ impl<'a> Message<'a> for TrainingParams {
 /// The file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Net<'a> {
-    pub magic: Option<u32>,
     pub license: &'a [u8],
     pub min_version: Option<Version>,
     pub format: Option<Format>,
@@ -551,7 +551,10 @@ pub(crate) struct Net<'a> {
 impl<'a> Message<'a> for Net<'a> {
     fn set(&mut self, number: u64, value: Value<'a>) -> Result<(), NetError> {
         match number {
-            1 => self.magic = Some(value.fixed32("magic")?),
+            1 => match value.fixed32("magic")? {
+                MAGIC_NUMBER => {}
+                got => return Err(NetError::malformed("magic", format!("expected {MAGIC_NUMBER:#x}, got {got:#x}"))),
+            },
             2 => self.license = value.bytes("license")?,
             3 => merge(&mut self.min_version, "min_version", value)?,
             4 => merge(&mut self.format, "format", value)?,

@@ -278,7 +278,7 @@ fn millions_of_empty_blocks() {
     {
         let file = with_weights(&[tag, &[0]].concat().repeat(1 << 20));
         let error = read(&file, allowed(0), name).expect_err("no network");
-        assert_eq!(error.to_string(), format!("weights.{name}: expected at most {most} blocks, got more"));
+        assert_eq!(error.to_string(), format!("weights.{name}: expected at most {most} of them, got more"));
     }
     // As many empty messages of each list as are allowed.
     let lists = [(&[0x12][..], 1024), (&[0xda, 1], 256), (&[0xaa, 1], 256)];
@@ -353,4 +353,72 @@ fn errors_name_the_field() {
     ] {
         assert!(seen.iter().any(|e| e == expected), "{expected}\n{seen:#?}");
     }
+}
+
+/// A file with some fields of its weights set anew: of two messages in one place the later one counts.
+fn with_other_weights(name: &str, fields: &[u8]) -> Result<Network, String> {
+    let compressed = std::fs::read(common::fixtures().join(format!("{name}.pb.gz"))).expect("a fixture");
+    let mut raw = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&compressed[..]), &mut raw).expect("gzip");
+    let file = [&raw[..], &[0x52], &write_varint(fields.len() as u64), fields].concat();
+    Network::from_bytes(&file).map_err(|error| error.to_string())
+}
+
+/// A field with bytes in it.
+fn field(number: u64, content: &[u8]) -> Vec<u8> {
+    [&write_varint(number << 3 | 2)[..], &write_varint(content.len() as u64), content].concat()
+}
+
+/// A field with a whole number.
+fn number(number: u64, value: u64) -> Vec<u8> {
+    [write_varint(number << 3), write_varint(value)].concat()
+}
+
+/// An array whose numbers are taken away.
+fn emptied(number: u64) -> Vec<u8> {
+    field(number, &field(3, &[]))
+}
+
+#[test]
+fn heads_that_do_not_fit_their_arrays_are_named() {
+    let (body, policy) = ("synthetic-f-bt4-pedense-multihead-mish-in5", "synthetic-d2-se-mish-attnpolicy-encoders-in3");
+    let (headcount, smolgen_w, pol_headcount) = (28, 35, 24);
+    for (file, fields, expected) in [
+        (body, number(headcount, 0), "weights.headcount: expected at least 1 for 2 encoders, got 0"),
+        (body, number(headcount, 7), "weights.encoder[0].mha.q_b: expected a multiple of 7, the heads, got 40 numbers"),
+        (
+            body,
+            number(headcount, 8),
+            "weights.encoder[0].mha.smolgen.dense2_b: expected 8·6 numbers, for each of the heads as many as smolgen_w \
+             takes, got 24",
+        ),
+        (
+            body,
+            emptied(smolgen_w),
+            "weights.encoder[0].mha.smolgen: expected weights.smolgen_w to go with it, got none",
+        ),
+        (policy, number(pol_headcount, 0), "weights.pol_headcount: expected at least 1 for 2 encoders, got 0"),
+    ] {
+        assert_eq!(with_other_weights(file, &fields).err().as_deref(), Some(expected));
+    }
+}
+
+/// A head whose own first layer is there without a number has the one that all heads share.
+#[test]
+fn an_empty_layer_counts_as_absent() {
+    let (policy_heads, vanilla) = (45, 3);
+    let fields = field(policy_heads, &field(vanilla, &[emptied(1), emptied(2)].concat()));
+    let read = with_other_weights("synthetic-f-bt4-pedense-multihead-mish-in5", &fields);
+    assert_eq!(read.err(), None);
+}
+
+/// Two finite numbers whose sum is none: what a promotion is worth on a square, and what is added to it.
+#[test]
+fn weights_that_become_infinite_are_named() {
+    let ip4_pol_w = 22;
+    let largest = 3e38f32.to_le_bytes();
+    let all_large = [&[0x0d][..], &largest, &[0x15], &largest].concat();
+    let read = with_other_weights("synthetic-d-se-attnpolicy-in5", &field(ip4_pol_w, &all_large));
+    let expected = "weights.ip4_pol_w: convolution weights: expected finite numbers, got inf at 0";
+    assert_eq!(read.err().as_deref(), Some(expected));
 }

@@ -11,7 +11,7 @@ const NEGLIGIBLE: f32 = 1e-25;
 impl Graph {
     /// Leaves out the filters that a ReLU keeps at zero whatever comes in, and sets weights to zero that are too small
     /// to count. It computes the same from less, as long as no input of a layer is NaN or larger than 65,504 in
-    /// absolute value. A filter whose own numbers are NaN stays, so that its fault is seen.
+    /// absolute value.
     ///
     /// Training leaves both: a filter whose ReLU never opens gets no gradient any more, and weight decay makes its
     /// weights so small that they are subnormal numbers, with which some processors multiply a hundred times as slowly.
@@ -71,7 +71,7 @@ impl Graph {
 }
 
 impl Layer {
-    /// By channel, whether a ReLU at the layer's end can be anything but zero, NaN included. Empty for layers without
+    /// By channel, whether a ReLU at the layer's end can be anything but zero. Empty for layers without
     /// one, or that add something.
     fn opens(&self) -> Vec<bool> {
         let (weights, bias) = match self {
@@ -80,10 +80,7 @@ impl Layer {
             _ => return Vec::new(),
         };
         let most = |row: &[f32]| MOST * row.iter().map(|weight| weight.abs()).sum::<f32>();
-        let opens = |(row, bias): (&[f32], &f32)| {
-            let sum = bias + most(row);
-            sum > 0.0 || sum.is_nan()
-        };
+        let opens = |(row, bias): (&[f32], &f32)| bias + most(row) > 0.0;
         weights.chunks_exact(weights.len() / bias.len()).zip(bias).map(opens).collect()
     }
 }
@@ -186,15 +183,29 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_whose_numbers_are_nan_stays() {
+    fn a_filter_whose_sums_may_overflow_stays() {
+        let mut layer = partly_shut(&[1], 0.0, Activation::Relu);
+        if let Layer::Conv { weights, bias, .. } = &mut layer {
+            (weights[18], bias[1]) = (f32::MAX, f32::MIN);
+        }
+        let mut graph = graph(layer, [dense(ValueId(1), FILTERS * SQUARES)]);
+        graph.prune();
+        assert_eq!(graph.shape(ValueId(1)).channels, FILTERS);
+    }
+
+    /// Such a filter would hide its fault if it were left out.
+    #[test]
+    fn a_filter_whose_numbers_are_nan_is_refused() {
         for (weight, bias) in [(0.0, f32::NAN), (f32::NAN, -0.5), (f32::INFINITY, f32::NEG_INFINITY)] {
             let mut layer = partly_shut(&[1], 0.0, Activation::Relu);
             if let Layer::Conv { weights, bias: biases, .. } = &mut layer {
                 (weights[18], biases[1]) = (weight, bias);
             }
-            let mut graph = graph(layer, [dense(ValueId(1), FILTERS * SQUARES)]);
-            graph.prune();
-            assert_eq!(graph.shape(ValueId(1)).channels, FILTERS, "{weight} {bias}");
+            let refused =
+                Graph::new(Shape { channels: 2, squares: SQUARES }).push(layer).expect_err("no finite number");
+            let what =
+                if weight == 0.0 { "bias: expected finite numbers, got NaN at 1" } else { "weights: expected finite" };
+            assert!(refused.what.contains(what), "{refused}");
         }
     }
 

@@ -100,14 +100,16 @@ impl Graph {
                 let (left, right) = (self.get(*left)?, self.get(*right)?);
                 match left == right {
                     true => Ok(left),
-                    false => Err(format!("product: left {left:?}, right {right:?}")),
+                    false => Err(format!("product: expected {left:?} on the right, as on the left, got {right:?}")),
                 }
             }
             Layer::Attention { query, key, value, heads, bias } => self.attended(*query, *key, *value, *heads, *bias),
             Layer::Smolgen { input, heads, weights } => {
                 let from = self.get(*input)?.len();
                 if *heads == 0 || !from.is_multiple_of(*heads) {
-                    return Err(format!("smolgen: {from} elements for {heads} heads"));
+                    return Err(format!(
+                        "smolgen: expected a multiple of {heads} heads, at least one, got {from} elements"
+                    ));
                 }
                 let each = from / heads;
                 check("smolgen weights", weights, &[weights.len() / each, each])?;
@@ -117,7 +119,10 @@ impl Graph {
                 let (query, key) = (self.get(*query)?, self.get(*key)?);
                 match query.channels == key.channels {
                     true => Ok(Shape { channels: query.squares, squares: key.squares }),
-                    false => Err(format!("attention scores: query {query:?}, key {key:?}")),
+                    false => Err(format!(
+                        "attention scores: expected a key of {} channels, as the query has, got {}",
+                        query.channels, key.channels
+                    )),
                 }
             }
         }
@@ -134,11 +139,17 @@ impl Graph {
     ) -> Result<Shape, String> {
         let (query, key, value) = (self.get(query)?, self.get(key)?, self.get(value)?);
         if key != query || value.squares != query.squares {
-            return Err(format!("attention: query {query:?}, key {key:?}, value {value:?}"));
+            return Err(format!(
+                "attention: expected a key like the query, {query:?}, and a value of as many squares, got {key:?} and \
+                 {value:?}"
+            ));
         }
         for shape in [query, value] {
             if heads == 0 || !shape.channels.is_multiple_of(heads) {
-                return Err(format!("attention: {} channels for {heads} heads", shape.channels));
+                return Err(format!(
+                    "attention: expected a multiple of {heads} heads, at least one, got {} channels",
+                    shape.channels
+                ));
             }
         }
         let bias = bias.map(|bias| self.get(bias)).transpose()?;
@@ -176,9 +187,12 @@ fn gathered(from: Shape, indices: &[u32], squares: usize) -> Result<Shape, Strin
 }
 
 fn check(what: &str, data: &[f32], dims: &[usize]) -> Result<(), String> {
-    let expected = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-    match expected {
-        Some(n) if n == data.len() && n > 0 => Ok(()),
-        _ => Err(format!("{what}: expected {dims:?} elements, got {}", data.len())),
+    let expected = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n > 0);
+    if expected != Some(data.len()) {
+        return Err(format!("{what}: expected {dims:?} elements, got {}", data.len()));
+    }
+    match data.iter().position(|number| !number.is_finite()) {
+        Some(at) => Err(format!("{what}: expected finite numbers, got {} at {at}", data[at])),
+        None => Ok(()),
     }
 }

@@ -767,7 +767,12 @@ fn layers_of_a_transformer_that_do_not_fit_are_refused() {
     assert_eq!(error.what, "rotation angles: expected [2, 4] elements, got 16");
     let pooled = graph.push(Layer::Pool { input: INPUT }).expect("it fits");
     let error = graph.push(Layer::Multiply { left: INPUT, right: pooled }).expect_err("another shape");
-    assert!(error.what.starts_with("product: left Shape { channels: 4, squares: 4 }, right Shape"), "{error}");
+    assert!(
+        error
+            .what
+            .starts_with("product: expected Shape { channels: 4, squares: 4 } on the right, as on the left, got "),
+        "{error}"
+    );
 }
 
 #[test]

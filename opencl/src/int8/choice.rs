@@ -4,6 +4,7 @@ use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::{Graph, INPUT, Layer, Role};
 use crate::host::Host;
 use std::fmt;
+use std::sync::Arc;
 
 /// What eight bits cost a network: means over positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -124,10 +125,8 @@ pub fn choose_within(
         can_be.map(|(at, _)| at).partition(|&at| needed(&graph.layers()[at]));
     let needed = candidates.len();
     candidates.extend(&others);
-    let expected = evaluate(graph, &[], canaries)?;
-    let loss_of = |layers: &[usize]| -> Result<Loss, BackendError> {
-        Ok(Loss::between(graph, &expected, &evaluate(graph, layers, canaries)?))
-    };
+    let mut trials = Trials::new(graph, canaries)?;
+    let mut loss_of = |layers: &[usize]| trials.loss_of(layers);
     let all = candidates.len();
     let mut loss = loss_of(&candidates)?;
     if !loss.within(share) {
@@ -164,12 +163,35 @@ fn mark(graph: &mut Graph, layers: &[usize]) -> Result<(), BackendError> {
     all.try_for_each(|layer| graph.set_int8(layer, layers.contains(&layer))).map_err(|e| BackendError(e.to_string()))
 }
 
-fn evaluate(graph: &Graph, layers: &[usize], input: &[f32]) -> Result<Outputs, BackendError> {
-    let mut graph = graph.clone();
-    mark(&mut graph, layers)?;
-    let mut outputs = Outputs::default();
-    Host::on_vectors(graph, 1)?.evaluate(input, &mut outputs)?;
-    Ok(outputs)
+/// What a network answers with some of its layers in eight bits, compared with its answers in single precision.
+struct Trials<'a> {
+    /// A copy of the graph, whose marks are set for each trial.
+    graph: Arc<Graph>,
+    canaries: &'a [f32],
+    /// The answers in single precision.
+    expected: Outputs,
+}
+
+impl<'a> Trials<'a> {
+    fn new(graph: &Graph, canaries: &'a [f32]) -> Result<Self, BackendError> {
+        let mut trials = Self { graph: Arc::new(graph.clone()), canaries, expected: Outputs::default() };
+        trials.expected = trials.evaluate(&[])?;
+        Ok(trials)
+    }
+
+    /// What is lost with these layers in eight bits.
+    fn loss_of(&mut self, layers: &[usize]) -> Result<Loss, BackendError> {
+        let got = self.evaluate(layers)?;
+        Ok(Loss::between(&self.graph, &self.expected, &got))
+    }
+
+    fn evaluate(&mut self, layers: &[usize]) -> Result<Outputs, BackendError> {
+        // No host of an earlier trial is left, so that nothing is copied.
+        mark(Arc::make_mut(&mut self.graph), layers)?;
+        let mut outputs = Outputs::default();
+        Host::on_vectors(Arc::clone(&self.graph), 1)?.evaluate(self.canaries, &mut outputs)?;
+        Ok(outputs)
+    }
 }
 
 #[cfg(test)]

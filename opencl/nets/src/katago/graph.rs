@@ -30,8 +30,8 @@ impl Model {
     /// the optimistic one, and from version 16 on perhaps two more outputs that are no policies.
     ///
     /// # Errors
-    /// If the model has a kernel that graphs lack, more of something than a graph may have, or weights that become
-    /// infinite when norms are multiplied into them.
+    /// If the model has more of something than a graph may have, or weights that become infinite when norms, or the
+    /// board's size, are multiplied into them.
     pub fn graph(&self, height: usize, width: usize) -> Result<Graph, NetError> {
         let points = height * width;
         let trunk = &self.trunk;
@@ -46,13 +46,11 @@ impl Model {
             let encoded = builder.encoded(metadata, encoder)?;
             added = builder.add(added, encoded)?;
         }
-        let mut x = builder.add(x, added)?;
-        for block in &trunk.blocks {
-            x = builder.block(x, block)?;
-        }
-        let x = builder.trunk_norm(x, &trunk.norm)?;
-        builder.policy(x, &self.policy)?;
-        builder.value(x, &self.value)?;
+        let x = builder.add(x, added)?;
+        let x = builder.blocks(x, &trunk.blocks)?;
+        let x = builder.trunk_norm(x, &trunk.norm).map_err(|e| e.within("trunk"))?;
+        builder.policy(x, &self.policy).map_err(|e| e.within("policy head"))?;
+        builder.value(x, &self.value).map_err(|e| e.within("value head"))?;
         Ok(builder.graph)
     }
 }
@@ -108,7 +106,6 @@ impl Builder {
             for (weights, scale) in weights.chunks_exact_mut(of_output).zip(&norm.scale) {
                 weights.iter_mut().for_each(|weight| *weight *= scale);
             }
-            check_finite("a batch norm", &weights)?;
             bias.clone_from(&norm.shift);
             activation = norm.activation;
         }
@@ -160,6 +157,13 @@ impl Builder {
         Dense { inputs: 2 * channels, outputs: dense.outputs, weights, bias: dense.bias.clone() }
     }
 
+    fn blocks(&mut self, mut x: ValueId, blocks: &[Block]) -> Result<ValueId, NetError> {
+        for (i, block) in blocks.iter().enumerate() {
+            x = self.block(x, block).map_err(|e| e.within(&format!("blocks[{i}]")))?;
+        }
+        Ok(x)
+    }
+
     fn block(&mut self, x: ValueId, block: &Block) -> Result<ValueId, NetError> {
         match block {
             Block::Ordinary { norm1, conv1, norm2, conv2 } => {
@@ -178,10 +182,8 @@ impl Builder {
             }
             Block::Nested { norm1, down, blocks, norm2, up } => {
                 let y = self.norm(x, None, norm1)?;
-                let mut y = self.conv(y, down)?;
-                for block in blocks {
-                    y = self.block(y, block)?;
-                }
+                let y = self.conv(y, down)?;
+                let y = self.blocks(y, blocks)?;
                 let y = self.norm(y, None, norm2)?;
                 self.conv_and(y, up, None, Some(x))
             }
@@ -215,7 +217,6 @@ impl Builder {
         residual: Option<ValueId>,
     ) -> Result<ValueId, NetError> {
         let Dense { outputs: channels, weights, bias, .. } = dense;
-        check_finite("a norm", &weights)?;
         self.push(Layer::Conv { input, channels, kernel: 1, weights, bias, se: None, residual, activation })
     }
 
@@ -286,14 +287,6 @@ impl Builder {
         self.name(Role::Results, results)?;
         self.name(Role::Scores, scores)?;
         self.name(Role::Ownership, ownership)
-    }
-}
-
-/// Checks the weights that a norm was multiplied into: products of finite numbers need not be finite.
-fn check_finite(norm: &str, weights: &[f32]) -> Result<(), NetError> {
-    match weights.iter().all(|weight| weight.is_finite()) {
-        true => Ok(()),
-        false => Err(NetError::malformed(norm, "expected finite weights after folding")),
     }
 }
 

@@ -7,7 +7,7 @@ use oncilla_opencl::graph::Activation;
 /// A convolution with zero padding that keeps the board's size, and without a bias.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conv {
-    /// The side of the kernel, which is square; odd.
+    /// The side of the kernel, which is square: 1, 3 or 5.
     pub kernel: usize,
     /// Input channels.
     pub inputs: usize,
@@ -49,8 +49,8 @@ pub struct Dense {
 pub(super) fn conv(reader: &mut Reader<'_>, inputs: usize, outputs: Option<usize>) -> Result<Conv, NetError> {
     reader.begin("a convolution")?;
     let kernel = reader.channels("the kernel's height")?;
-    if kernel % 2 == 0 {
-        return Err(reader.unsupported(format_args!("expected an odd kernel, got {kernel}")));
+    if !matches!(kernel, 1 | 3 | 5) {
+        return Err(reader.unsupported(format_args!("expected a kernel of 1, 3 or 5, got {kernel}")));
     }
     let width = reader.channels("the kernel's width")?;
     if width != kernel {
