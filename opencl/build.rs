@@ -1,10 +1,11 @@
-//! Satisfies the linker's `-lOpenCL` with an empty library: `src/loader.rs` finds the real one at run time.
+//! Satisfies the linker's `-lOpenCL` with an empty library: with the feature `dynamic`, `src/loader.rs` finds the real
+//! one at run time.
 
 use std::path::PathBuf;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    let enabled = std::env::var_os("CARGO_FEATURE_OPENCL").is_some();
+    let enabled = std::env::var_os("CARGO_FEATURE_DYNAMIC").is_some();
     // macOS has OpenCL as a framework of the system.
     let macos = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "macos");
     if !enabled || macos {

@@ -30,7 +30,7 @@ use std::sync::{Mutex, PoisonError};
 pub const DEVICE_ENV: &str = "ONCILLA_DEVICE";
 
 /// Environment variable that names the OpenCL library to open instead of the usual ones; `none` means no library at
-/// all. It is read where the library is looked up at run time: everywhere but on macOS.
+/// all. It is read where the library is looked up at run time: with the feature `dynamic`, everywhere but on macOS.
 pub const LIBRARY_ENV: &str = "ONCILLA_OPENCL_LIBRARY";
 
 /// The longest answer to a query that is believed, in bytes.
@@ -347,12 +347,12 @@ fn platforms() -> Result<Vec<cl_platform_id>, Error> {
     Ok(ids)
 }
 
-#[cfg(not(target_os = "macos"))]
+#[cfg(all(feature = "dynamic", not(target_os = "macos")))]
 fn why_no_platform() -> &'static str {
     crate::loader::missing().unwrap_or(NO_DRIVER)
 }
 
-#[cfg(target_os = "macos")]
+#[cfg(not(all(feature = "dynamic", not(target_os = "macos"))))]
 fn why_no_platform() -> &'static str {
     NO_DRIVER
 }
