@@ -499,6 +499,36 @@ mod tests {
         assert_eq!((history.repetitions(), history.cycle_length()), (1, 4));
     }
 
+    /// The same position with the same rule-50 count, for the first, second, third and fourth time.
+    #[test]
+    fn a_key_tells_a_first_a_second_and_a_later_occurrence_apart() {
+        let mut keys = [
+            "4k3/8/8/8/8/8/8/4K3 w - - 12",
+            "4k3/8/8/8/8/8/8/4K3 w - - 8",
+            "4k3/8/8/8/8/8/8/4K3 w - - 4",
+            "4k3/8/8/8/8/8/8/4K3 w - - 0",
+        ]
+        .map(|start| {
+            let mut history = History::<MIN_CAP>::from_fen(start).unwrap();
+            while history.rule50() < 12 {
+                play(&mut history, "e1d1 e8d8 d1e1 d8e8");
+            }
+            assert_eq!(usize::from(history.repetitions()), history.len() / 4);
+            history.key()
+        });
+        assert_eq!(keys[2], keys[3]);
+        keys[..3].sort_unstable();
+        assert!(keys[0] != keys[1] && keys[1] != keys[2]);
+    }
+
+    /// The first outputs of the generator that is published under this name, seeded with 0.
+    #[test]
+    fn counters_are_scattered_as_by_splitmix64() {
+        let step = 0x9e37_79b9_7f4a_7c15_u64;
+        let outputs = [0, step, step.wrapping_mul(2)].map(scatter);
+        assert_eq!(outputs, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+    }
+
     #[test]
     fn a_full_history_forgets_its_oldest_positions_and_nothing_else() {
         let cycle = ["g1f3", "g8f6", "f3g1", "f6g8"];
