@@ -206,5 +206,7 @@ mod tests {
         assert_eq!(parse_move(&board, "a7a8n").map(|mv| mv.promotion), Ok(Some(Piece::Knight)));
         let long = parse_move(&board, "a move that no message should repeat in full").unwrap_err();
         assert_eq!(long.text, "a move that no m");
+        let wide = parse_move(&board, "a move that no éa").unwrap_err();
+        assert_eq!(wide.text, "a move that no ", "nothing comes after what has no room");
     }
 }

@@ -467,6 +467,7 @@ mod tests {
     #[test]
     fn a_set_of_planes_knows_how_many_positions_it_shows() {
         assert!(PlaneSet::from_iter([]).is_empty() && !PlaneSet::from_iter([111]).is_empty());
+        assert!(PlaneSet::from_iter([112, 1000]).is_empty(), "there are no such planes");
         let positions = |planes: &[usize]| planes.iter().copied().collect::<PlaneSet>().positions();
         assert_eq!([0, 12, 13, 25, 26, 103].map(|plane| positions(&[plane])), [1, 1, 2, 2, 3, 8]);
         assert_eq!((positions(&[]), positions(&[104, 111]), positions(&[5, 109])), (0, 0, 1));
