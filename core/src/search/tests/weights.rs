@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evaluate::{Answer, Moves, Value, Verdict};
-use crate::formula::weighing::Weighing;
+use crate::formula::weighing::{Branch, Weighing};
 use heapless::VecView;
 use quickcheck::QuickCheck;
 
@@ -56,6 +56,35 @@ fn what_is_passed_on_is_no_worse_than_the_mean() {
         true
     }
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
+}
+
+/// Each part of the value is the mean of the node's own evaluation, which weighs one, and of what the edges keep.
+#[test]
+fn what_is_passed_on_is_the_weighed_mean() {
+    let params = as_katago();
+    for seed in 0..20 {
+        let mut game = RandomGame::of(seed);
+        on_both!(5000, 200_000, params, |search| {
+            run_in_batches(search, &mut game, 1, 100);
+            let root = search.root_node();
+            let branches = || {
+                root.visited().map(|edge| Branch { n: edge.completed() as f32, q: edge.q(0.0).unwrap(), p: edge.p() })
+            };
+            let weights: List<f64> = params.weighing.weights(branches).map(f64::from).collect();
+            let own = root.own_value().expect("the game goes on");
+            let mean = |part: fn(Value) -> f32, plies: f32| {
+                let below = root
+                    .visited()
+                    .zip(&weights)
+                    .map(|(edge, weight)| weight * f64::from(part(edge.value().unwrap()) + plies));
+                ((f64::from(part(own)) + below.sum::<f64>()) / (1.0 + weights.iter().sum::<f64>())) as f32
+            };
+            let passed_on = search.passed_on(&root);
+            assert!((passed_on.wl - mean(|value| value.wl, 0.0)).abs() < 1e-4, "{passed_on:?}");
+            assert!((passed_on.d - mean(|value| value.d, 0.0)).abs() < 1e-4, "{passed_on:?}");
+            assert!((passed_on.m - mean(|value| value.m, 1.0)).abs() < 1e-2, "{passed_on:?}");
+        });
+    }
 }
 
 /// The value of a move without a visit follows the node's own evaluation while little of the policy was visited.
