@@ -104,6 +104,31 @@ fn a_disappointment_lets_others_be_tried() {
     assert_ne!(visited(0.0), visited(2.0));
 }
 
+/// The more of the policy was visited, the nearer that value is to the mean.
+#[test]
+fn a_move_without_a_visit_is_held_against_a_value_between_the_own_one_and_the_mean() {
+    fn held<R: Repository>(search: &Search<R>, mean: Value, visited: f32) -> Value {
+        search.held_against(&search.repository.lock(search.root_node().key()), mean, visited)
+    }
+    let mut game = RandomGame { endings: 0, ..RandomGame::of(3) };
+    let params = Params { fpu_parent_power: 2.0, ..Params::default() };
+    on_both!(5000, 200_000, params, |search| {
+        run_in_batches(search, &mut game, 1, 100);
+        let root = search.root_node();
+        let (own, mean) = (root.own_value().expect("the game goes on"), root.value());
+        assert!((own.wl - mean.wl).abs() > 0.05 && (own.m - mean.m).abs() > 1.0, "{own:?} {mean:?}");
+        for (visited, share) in [(0.0, 0.0), (0.5, 0.25), (1.0, 1.0)] {
+            let held = held(search, mean, visited);
+            for (held, own, mean) in [(held.wl, own.wl, mean.wl), (held.d, own.d, mean.d), (held.m, own.m, mean.m)] {
+                let expected = own + share * (mean - own);
+                assert!((held - expected).abs() < 0.02 * (mean - own).abs() + 1e-4, "{held} for {expected}");
+            }
+        }
+        search.set_params(Params { fpu_parent_power: 0.0, ..params });
+        assert_eq!(held(search, mean, 0.5), mean);
+    });
+}
+
 #[test]
 fn the_roots_priors_sum_to_what_is_said() {
     let mut game = RandomGame::of(3);
