@@ -499,6 +499,19 @@ mod tests {
         assert_eq!((history.repetitions(), history.cycle_length()), (1, 4));
     }
 
+    #[test]
+    fn a_key_tells_an_en_passant_capture_apart_if_there_is_one() {
+        let key = |fen| History::<MIN_CAP>::from_fen(fen).unwrap().key();
+        let files = [
+            "4k3/8/8/3pPp2/8/8/8/4K3 w - d6 0 1",
+            "4k3/8/8/3pPp2/8/8/8/4K3 w - f6 0 1",
+            "4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1",
+        ]
+        .map(key);
+        assert!(files[0] != files[1] && files[1] != files[2] && files[0] != files[2]);
+        assert_eq!(key("3q2k1/8/8/8/4P3/8/8/7K b - e3 0 1"), key("3q2k1/8/8/8/4P3/8/8/7K b - - 0 1"));
+    }
+
     /// The same position with the same rule-50 count, for the first, second, third and fourth time.
     #[test]
     fn a_key_tells_a_first_a_second_and_a_later_occurrence_apart() {
@@ -571,6 +584,7 @@ mod tests {
     #[test]
     fn an_illegal_move_changes_nothing() {
         let mut history = History::<MIN_CAP>::startpos();
+        assert_eq!((history.repetitions(), history.cycle_length(), history.last().last_move()), (0, 0, None));
         let key = history.key();
         let mv = "e2e5".parse().unwrap();
         assert_eq!(history.try_push(mv), Err(IllegalMove(mv)));

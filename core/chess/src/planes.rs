@@ -465,6 +465,15 @@ mod tests {
     }
 
     #[test]
+    fn a_key_mixes_no_flag_up_with_a_count() {
+        let of = |fen| {
+            let history = History::<{ crate::MIN_CAP }>::from_fen(fen).unwrap();
+            key(&history, InputFormat::ALL[0], HistoryFill::FenOnly, PlaneSet::ALL)
+        };
+        assert_ne!(of("4k3/8/8/6Pp/8/8/8/4K3 w - h6 0 1"), of("4k3/8/8/6Pp/8/8/8/4K3 w - - 1 1"));
+    }
+
+    #[test]
     fn a_set_of_planes_knows_how_many_positions_it_shows() {
         assert!(PlaneSet::from_iter([]).is_empty() && !PlaneSet::from_iter([111]).is_empty());
         assert!(PlaneSet::from_iter([112, 1000]).is_empty(), "there are no such planes");
