@@ -466,11 +466,14 @@ mod tests {
 
     #[test]
     fn a_key_mixes_no_flag_up_with_a_count() {
-        let of = |fen| {
-            let history = History::<{ crate::MIN_CAP }>::from_fen(fen).unwrap();
-            key(&history, InputFormat::ALL[0], HistoryFill::FenOnly, PlaneSet::ALL)
+        let of = |fen, moves: &[&str]| {
+            let mut history = History::<{ crate::MIN_CAP }>::from_fen(fen).unwrap();
+            moves.iter().for_each(|text| history.push(text.parse().unwrap()));
+            let last_only = (0..13).chain(AUX..PLANES).collect();
+            key(&history, InputFormat::ALL[0], HistoryFill::No, last_only)
         };
-        assert_ne!(of("4k3/8/8/6Pp/8/8/8/4K3 w - h6 0 1"), of("4k3/8/8/6Pp/8/8/8/4K3 w - - 1 1"));
+        let flagged = of("4k3/7p/8/6P1/8/8/8/4K3 b - - 0 1", &["h7h5"]);
+        assert_ne!(flagged, of("4k3/8/8/6Pp/8/8/8/4K3 w - - 1 2", &[]));
     }
 
     #[test]
