@@ -429,6 +429,20 @@ mod tests {
         assert_eq!(Game::from_fen(shredder).unwrap().to_fen(false), by_letters);
     }
 
+    /// With all eight pawns no piece can be a promoted one.
+    #[test]
+    fn no_piece_is_there_once_more_than_at_the_start_beside_eight_pawns() {
+        for (allowed, one_more) in [("Q", "QQ"), ("RR", "RRR"), ("BB", "BBB"), ("NN", "NNN")] {
+            let fen = |pieces: &str| {
+                let mut text = String::<64>::new();
+                write!(text, "4k3/8/8/8/8/{pieces}{}/PPPPPPPP/4K3 w - -", 8 - pieces.len()).unwrap();
+                Game::from_fen(&text)
+            };
+            assert!(fen(allowed).is_ok(), "{allowed}");
+            assert_eq!(fen(one_more).err().map(|error| error.field), Some(FenField::Board), "{one_more}");
+        }
+    }
+
     #[test]
     fn trailing_fields_may_be_missing() {
         let whole = Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - - 0 1").unwrap().to_fen(false);

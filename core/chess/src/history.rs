@@ -500,6 +500,49 @@ mod tests {
     }
 
     #[test]
+    fn a_key_tells_an_en_passant_capture_apart_if_there_is_one() {
+        let key = |fen| History::<MIN_CAP>::from_fen(fen).unwrap().key();
+        let files = [
+            "4k3/8/8/3pPp2/8/8/8/4K3 w - d6 0 1",
+            "4k3/8/8/3pPp2/8/8/8/4K3 w - f6 0 1",
+            "4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1",
+        ]
+        .map(key);
+        assert!(files[0] != files[1] && files[1] != files[2] && files[0] != files[2]);
+        assert_eq!(key("3q2k1/8/8/8/4P3/8/8/7K b - e3 0 1"), key("3q2k1/8/8/8/4P3/8/8/7K b - - 0 1"));
+    }
+
+    /// The same position with the same rule-50 count, for the first, second, third and fourth time.
+    #[test]
+    fn a_key_tells_a_first_a_second_and_a_later_occurrence_apart() {
+        let mut keys = [
+            "4k3/8/8/8/8/8/8/4K3 w - - 12",
+            "4k3/8/8/8/8/8/8/4K3 w - - 8",
+            "4k3/8/8/8/8/8/8/4K3 w - - 4",
+            "4k3/8/8/8/8/8/8/4K3 w - - 0",
+        ]
+        .map(|start| {
+            let mut history = History::<MIN_CAP>::from_fen(start).unwrap();
+            while history.rule50() < 12 {
+                play(&mut history, "e1d1 e8d8 d1e1 d8e8");
+            }
+            assert_eq!(usize::from(history.repetitions()), history.len() / 4);
+            history.key()
+        });
+        assert_eq!(keys[2], keys[3]);
+        keys[..3].sort_unstable();
+        assert!(keys[0] != keys[1] && keys[1] != keys[2]);
+    }
+
+    /// The first outputs of the generator that is published under this name, seeded with 0.
+    #[test]
+    fn counters_are_scattered_as_by_splitmix64() {
+        let step = 0x9e37_79b9_7f4a_7c15_u64;
+        let outputs = [0, step, step.wrapping_mul(2)].map(scatter);
+        assert_eq!(outputs, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+    }
+
+    #[test]
     fn a_full_history_forgets_its_oldest_positions_and_nothing_else() {
         let cycle = ["g1f3", "g8f6", "f3g1", "f6g8"];
         let mut small = History::<MIN_CAP>::startpos();
@@ -541,6 +584,7 @@ mod tests {
     #[test]
     fn an_illegal_move_changes_nothing() {
         let mut history = History::<MIN_CAP>::startpos();
+        assert_eq!((history.repetitions(), history.cycle_length(), history.last().last_move()), (0, 0, None));
         let key = history.key();
         let mv = "e2e5".parse().unwrap();
         assert_eq!(history.try_push(mv), Err(IllegalMove(mv)));

@@ -183,6 +183,14 @@ mod tests {
     }
 
     #[test]
+    fn castling_stays_on_the_kings_own_rank_and_promotes_nothing() {
+        let board = board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq -");
+        for text in ["e1g2", "e1c2", "e1g3", "e1c8", "e1g1q", "e1h1q", "d1g1", "d1c1", "e2g1", "e8g8", "e1b1"] {
+            assert_eq!(refusal(&board, text), MoveRefusal::Illegal, "{text:?}");
+        }
+    }
+
+    #[test]
     fn refusals_say_what_is_wrong() {
         let board = board("8/P3k3/8/8/8/8/8/4K3 w - -");
         for text in ["", "a7", "a7a", "a7a9q", "i7a8q", "a7a8qq", "0000", "a7é8", "é7a8q", "a7a8q "] {
@@ -198,5 +206,7 @@ mod tests {
         assert_eq!(parse_move(&board, "a7a8n").map(|mv| mv.promotion), Ok(Some(Piece::Knight)));
         let long = parse_move(&board, "a move that no message should repeat in full").unwrap_err();
         assert_eq!(long.text, "a move that no m");
+        let wide = parse_move(&board, "a move that no éa").unwrap_err();
+        assert_eq!(wide.text, "a move that no ", "nothing comes after what has no room");
     }
 }

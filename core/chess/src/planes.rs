@@ -465,7 +465,21 @@ mod tests {
     }
 
     #[test]
+    fn a_key_mixes_no_flag_up_with_a_count() {
+        let of = |fen, moves: &[&str]| {
+            let mut history = History::<{ crate::MIN_CAP }>::from_fen(fen).unwrap();
+            moves.iter().for_each(|text| history.push(text.parse().unwrap()));
+            let last_only = (0..13).chain(AUX..PLANES).collect();
+            key(&history, InputFormat::ALL[0], HistoryFill::No, last_only)
+        };
+        let flagged = of("4k3/7p/8/6P1/8/8/8/4K3 b - - 0 1", &["h7h5"]);
+        assert_ne!(flagged, of("4k3/8/8/6Pp/8/8/8/4K3 w - - 1 2", &[]));
+    }
+
+    #[test]
     fn a_set_of_planes_knows_how_many_positions_it_shows() {
+        assert!(PlaneSet::from_iter([]).is_empty() && !PlaneSet::from_iter([111]).is_empty());
+        assert!(PlaneSet::from_iter([112, 1000]).is_empty(), "there are no such planes");
         let positions = |planes: &[usize]| planes.iter().copied().collect::<PlaneSet>().positions();
         assert_eq!([0, 12, 13, 25, 26, 103].map(|plane| positions(&[plane])), [1, 1, 2, 2, 3, 8]);
         assert_eq!((positions(&[]), positions(&[104, 111]), positions(&[5, 109])), (0, 0, 1));

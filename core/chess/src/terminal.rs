@@ -188,6 +188,13 @@ mod tests {
     }
 
     #[test]
+    fn every_end_but_mate_is_a_draw() {
+        let draws = [Terminal::Stalemate, Terminal::Material, Terminal::FiftyMoves, Terminal::Threefold];
+        assert!(draws.into_iter().chain([Terminal::TwoFold { cycle: 4 }]).all(Terminal::is_draw));
+        assert!(!Terminal::Checkmate.is_draw());
+    }
+
+    #[test]
     fn mate_comes_before_rule_50() {
         let mate = history("7k/8/6K1/8/8/8/8/R7 w - - 99 90", "a1a8");
         assert_eq!(mate.rule50(), 100);

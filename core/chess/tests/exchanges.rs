@@ -96,6 +96,11 @@ fn what_moves_gain() {
     assert!(gain("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "a1a8") > 20_000, "mate");
     assert!(gain("6k1/5ppp/8/8/8/8/1r6/K7 w - - 0 1", "a1b2") > 0, "a rook");
     assert!(gain("r5k1/8/8/8/8/8/1r5P/7K w - - 0 1", "h2h3") < -20_000, "mate in reply");
+    // A mate is worth the same whatever is on the board, and a stalemate leaves nothing of the material.
+    assert_eq!(gain("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "a1a8"), MATE - (500 - 300));
+    assert_eq!(gain("r5k1/8/8/8/8/8/1r5P/7K w - - 0 1", "h2h3"), -MATE - (100 - 1000));
+    assert_eq!(gain("7k/8/8/6Q1/8/8/8/K7 w - - 0 1", "g5g6"), -900);
+    assert_eq!(gain("7k/8/p7/P5Q1/8/8/8/K7 w - - 0 1", "g5g6"), -900);
     // En passant, a promotion, castling into nothing in particular.
     assert_eq!(gain("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6"), 100);
     assert_eq!(gain("8/P7/8/4k3/8/8/8/4K3 w - - 0 1", "a7a8q"), 800);

@@ -258,3 +258,40 @@ impl<R: Repository> Search<R> {
         Some(self.root()?.edges().filter(|edge| self.may_play(edge)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Items are compared by their first part; the second tells equals apart.
+    fn ranked(items: &[(u8, char)]) -> Vec<(u8, char), 3> {
+        let mut ranked = Vec::new();
+        items.iter().for_each(|&one| push_ranked(ranked.as_mut_view(), one, |a, b| a.0.cmp(&b.0)));
+        ranked
+    }
+
+    #[test]
+    fn a_ranking_keeps_the_best_and_of_equals_the_first() {
+        assert_eq!(ranked(&[(3, 'a'), (1, 'b')])[..], [(1, 'b'), (3, 'a')]);
+        assert_eq!(ranked(&[(3, 'a'), (1, 'b'), (3, 'c'), (2, 'd')])[..], [(1, 'b'), (2, 'd'), (3, 'a')]);
+        assert_eq!(ranked(&[(1, 'a'), (2, 'b'), (3, 'c'), (3, 'd'), (4, 'e')])[..], [(1, 'a'), (2, 'b'), (3, 'c')]);
+        let mut none = Vec::<u8, 0>::new();
+        push_ranked(none.as_mut_view(), 1, u8::cmp);
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn the_chosen_one_comes_first_and_the_others_keep_their_order() {
+        let chosen = |items: &[u8], chosen| {
+            let mut ranked = Vec::<u8, 3>::from_slice(items).unwrap();
+            move_to_front(ranked.as_mut_view(), chosen, |one| *one == chosen);
+            ranked
+        };
+        assert_eq!(chosen(&[1, 2, 3], 1)[..], [1, 2, 3]);
+        assert_eq!(chosen(&[1, 2, 3], 2)[..], [2, 1, 3]);
+        assert_eq!(chosen(&[1, 2, 3], 3)[..], [3, 1, 2]);
+        // It fell out of a list that is full; a list that is not full never had it.
+        assert_eq!(chosen(&[1, 2, 3], 9)[..], [9, 1, 2]);
+        assert_eq!(chosen(&[1, 2], 9)[..], [1, 2]);
+    }
+}

@@ -71,8 +71,9 @@ mod tests {
     fn a_new_best_move_is_given_time_in_proportion() {
         let mut unrest = Unrest::default();
         unrest.on_leader(1.0, leader(7, 0.0));
-        // The first one is no change.
+        // The first one is no change, however long changes count.
         assert!(!unrest.is_unsettled(1.0, &PARAMS));
+        assert!(!unrest.is_unsettled(1.0, &UnrestParams { settle_time: 2.0, ..PARAMS }));
         unrest.on_leader(750.0, leader(3, 0.0));
         unrest.on_leader(900.0, leader(3, 0.0));
         assert!(unrest.is_unsettled(999.0, &PARAMS));

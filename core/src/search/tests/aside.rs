@@ -1,6 +1,7 @@
 //! Visits that come back aside: they count below the root only.
 
 use super::*;
+use crate::evaluate::Ending;
 use quickcheck::QuickCheck;
 
 /// A game that goes on at the root, in which every second one has positions that are reached on several paths.
@@ -253,4 +254,53 @@ fn a_game_that_has_ended_is_visited_aside_too() {
         search.run_game(&mut game, 30);
         audit(search, &Audit { aside: true, ..Audit::drained(game) });
     });
+}
+
+/// A repetition that was found aside is opened again. The root's edge does not count its visits, so none is taken from
+/// it. (The cycle is longer than the way from the root: a host's mistake, which must not do more harm than that.)
+#[test]
+fn a_repetition_found_aside_opens_without_harm_to_the_roots_edge() {
+    let goes_on = Verdict::Position(Value::EVEN);
+    let repeats = Verdict::Terminal(Value { m: 3.0, ..Value::DRAW }, Ending::TwoFold);
+    on_both!(100, 1000, as_written(), |search| {
+        let game = &mut WrittenGame(|_| (goes_on, &[1.0]));
+        search.run(game, MostMoves::<EDGES>, MostPlies::<64>, 1).unwrap();
+        for verdict in [goes_on, repeats, goes_on] {
+            let mut event = TestEvent::new();
+            assert_eq!(search.gather_aside(&mut event), Gathered::Leaf);
+            event.name(Move(0));
+            search.settle(&mut event, &Answer { key: 0, verdict }, &mut [0.0]).unwrap();
+            search.bring_back_aside(core::slice::from_mut(&mut event));
+        }
+        // The draw's visit was replaced by one of the open node.
+        let (edge, child) = (search.edge_of(0), search.edge_of(0).child().unwrap());
+        assert_eq!((search.nodes(), edge.n(), child.n(), search.taken_back()), (1, 0, 2, 0));
+        assert_eq!(child.visited().map(|edge| edge.n()).collect::<List<_>>(), [1]);
+        assert_eq!(child.value(), Value { wl: 0.0, d: 0.0, m: 0.5 });
+        search.visit(game, 0, 3);
+        assert_eq!((search.nodes(), search.edge_of(0).n()), (4, 3));
+    });
+}
+
+/// The root's edge counts none of the visits, but all of them would have to be made again.
+#[test]
+fn a_subtree_that_was_visited_aside_is_as_large_as_it_is() {
+    let mut checked = 0;
+    for seed in 0..10 {
+        let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+        on_both!(5000, 200_000, Params::default(), |search| {
+            search.run_game(&mut game, 1);
+            let [first, .., aside] = root_moves(&game)[..] else { continue };
+            visit_aside(search, &mut game, aside, 60);
+            search.set_root_moves([(0, first)]);
+            search.run_game(&mut game, 200);
+            search.set_root_moves([]);
+            assert_eq!(visits_of(search, aside), (60, 0));
+            // Half of the other nodes are worth less, and are enough to make room.
+            assert!(search.recycle() > 40);
+            assert_eq!(visits_of(search, aside), (60, 0), "seed {seed}");
+            checked += 1;
+        });
+    }
+    assert!(checked > 10, "{checked}");
 }

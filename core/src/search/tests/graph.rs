@@ -149,6 +149,27 @@ fn a_full_graph_goes_on_and_loses_nothing() {
     }
 }
 
+/// A folded node that grows again is worth something else than its edge keeps, but the edge has nothing to catch up
+/// with: playouts go on below it until it has made up for its visits.
+#[test]
+fn a_graph_without_transpositions_restores_what_was_folded_as_a_tree_does() {
+    for (seed, catch_up) in (0..6).flat_map(|seed| [CatchUp::Values, CatchUp::Visits].map(|rule| (seed, rule))) {
+        let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+        let mut grown = List::new();
+        let params = Params { catch_up, ..Params::default() };
+        on_both!(300, 9000, params, |search| {
+            run_in_batches(search, &mut game, 1, 2000);
+            grown.push((shape(search), search.nodes(), search.restored()));
+        });
+        on_both_graphs!(300, 9000, params, |search| {
+            run_in_batches(search, &mut game, 1, 2000);
+            grown.push((shape(search), search.nodes(), search.restored()));
+        });
+        assert!(grown[0].2 > 100, "{} restored", grown[0].2);
+        assert!(grown[0] == grown[2] && grown[1] == grown[3], "seed {seed}, {catch_up:?}");
+    }
+}
+
 #[test]
 fn links_are_counted_right_whatever_is_folded_and_played() {
     fn play<R: Repository>(search: &mut Search<R>, mut game: RandomGame, size: usize) {

@@ -390,6 +390,115 @@ fn a_tree_goes_on_with_sixty_words_for_each_move() {
     }
 }
 
+/// A game whose first move loses to the first of two replies.
+fn refuted(line: &[u16]) -> Written {
+    match line {
+        [0, 0] => (Verdict::lost(), &[]),
+        [0] => (ours(line, 0.0), &[0.6, 0.4]),
+        [] => (ours(line, 0.0), &[0.5, 0.3, 0.2]),
+        _ => (ours(line, 0.0), &[1.0]),
+    }
+}
+
+/// Of a move that is proven to lose only the result is of use, unless a playout is on its way below it.
+#[test]
+fn the_replies_to_a_refuted_move_are_freed_once_nothing_is_in_flight_there() {
+    on_both!(100, 5000, as_written(), |search| {
+        let game = &mut WrittenGame(refuted);
+        search.visit(game, 1, 5);
+        search.visit(game, 0, 1);
+        search.set_root_moves([(0, Move(0))]);
+        let [mut first, mut second] = [0, 1].map(|reply| {
+            let mut event = TestEvent::new();
+            assert_eq!(search.gather(&mut event), Gathered::Leaf);
+            assert_eq!(event.unnamed(), Some(reply));
+            event.name(Move(reply as u16));
+            event
+        });
+        let (lost, even) = (Verdict::lost(), Verdict::Position(Value::EVEN));
+        search.answer(&mut first, &Answer { key: 0, verdict: lost }, &mut []).unwrap();
+        search.set_root_moves([]);
+        let child = search.edge_of(0).child().unwrap().key();
+        while search.recycle() > 0 {}
+        assert!(search.node(child).is_expanded() && search.node(child).visited_count() == 2);
+        search.answer(&mut second, &Answer { key: 0, verdict: even }, &mut [0.0]).unwrap();
+        assert_eq!(search.node(child).n(), 3);
+        while search.recycle() > 0 {}
+        let node = search.edge_of(0).child().unwrap();
+        assert!(node.key() == child && !node.is_expanded() && node.visited_count() == 0);
+        assert_eq!((node.n(), node.bounds().lower, search.edge_of(0).n()), (3, Bound::Win, 3));
+    });
+}
+
+/// A leaf is not joined to a node that has no edges any more.
+#[test]
+fn a_node_whose_edges_were_freed_is_found_no_longer() {
+    on_both_graphs!(100, 5000, as_written(), |search| {
+        let game = &mut WrittenGame(refuted);
+        search.visit(game, 1, 5);
+        search.visit(game, 0, 2);
+        // No other position has two moves.
+        assert!(search.repository().has(0, 2));
+        while search.recycle() > 0 {}
+        assert!(search.edge_of(0).child().is_some_and(|child| child.bounds().closed()));
+        assert!(!search.repository().has(0, 2));
+    });
+}
+
+/// The lines to all nodes, with their visits.
+fn lines<R: Repository>(search: &Search<R>) -> std::collections::HashMap<List<Move>, u32> {
+    let mut todo = std::vec![(search.root_node(), List::new())];
+    let mut found = std::collections::HashMap::new();
+    while let Some((node, line)) = todo.pop() {
+        for edge in node.visited() {
+            let line = [&line[..], &[edge.mv().unwrap_or_default()]].concat();
+            todo.extend(edge.child().map(|child| (child, line)));
+        }
+        found.insert(line, node.n());
+    }
+    found
+}
+
+/// What is folded is no larger, by doublings, than half of all subtrees are.
+#[test]
+fn the_smallest_subtrees_are_folded_first_and_a_quarter_of_the_nodes() {
+    for seed in 0..10 {
+        let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+        on_both!(4000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 400);
+            let before = lines(search);
+            let freed = search.recycle();
+            let quarter = before.len() / 4;
+            assert!((quarter..quarter + 3 * EDGES).contains(&freed), "{freed} of {}", before.len());
+            let after = lines(search);
+            assert_eq!(after.len() + freed, before.len());
+            let mut sizes: List<u32> = before.values().copied().collect();
+            sizes.sort_unstable();
+            let half = sizes[sizes.len() / 2 + 5];
+            let mut gone = before.iter().filter(|(line, _)| !after.contains_key(*line));
+            assert!(gone.all(|(_, n)| n.ilog2() <= half.ilog2()), "seed {seed}");
+        });
+    }
+}
+
+#[test]
+fn what_was_visited_lately_is_folded_after_what_was_not() {
+    for seed in 0..10 {
+        let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
+        on_both!(4000, 200_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 600);
+            assert!((0..2).all(|_| search.recycle() > 0));
+            let before = lines(search);
+            run_in_batches(search, &mut game, 1, 60);
+            let new: List<_> = lines(search).into_iter().filter(|(line, _)| !before.contains_key(line)).collect();
+            assert!(new.len() > 40, "{}", new.len());
+            assert!(search.recycle() > 0);
+            let after = lines(search);
+            assert!(new.iter().all(|(line, _)| after.contains_key(line)), "seed {seed}");
+        });
+    }
+}
+
 #[test]
 fn nodes_in_flight_are_not_folded() {
     fn holds(seed: u64, batch: u8) -> bool {

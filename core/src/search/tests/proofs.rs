@@ -146,6 +146,26 @@ fn a_position_is_proven_by_its_moves_though_the_root_is_searched_on() {
     assert!(closed.iter().all(|&count| count > 5), "{closed:?} losses, draws and wins proven");
 }
 
+/// The move that proved it was folded before the position became the root.
+#[test]
+fn a_root_knows_what_a_folded_move_proved() {
+    let mut game = WrittenGame(|line| match line {
+        [0, 0] => (Verdict::drawn(), &[]),
+        [0] => (ours(line, 0.0), &[0.5, 0.5]),
+        _ => (ours(line, 0.0), &[1.0]),
+    });
+    on_both!(100, 5000, as_written(), |search| {
+        // The move that goes on is worth nothing either, but it is the one with more visits: its line is not folded.
+        search.visit(&mut game, 0, 60);
+        let at_least_a_draw = Bounds { lower: Bound::Draw, upper: Bound::Win };
+        assert_eq!(search.edge_of(0).child().unwrap().bounds(), at_least_a_draw);
+        while search.recycle() > 0 {}
+        search.advance(&[Move(0)]);
+        assert_eq!(search.edge_of(0).child().map(|child| child.key()), None, "folded");
+        assert_eq!(search.proven(), at_least_a_draw);
+    });
+}
+
 #[test]
 fn a_game_that_has_ended_at_the_root_is_proven() {
     let mut game = RandomGame { seed: 1, width: 1, length: 0, endings: 0, ..RandomGame::of(0) }.after(Move(7));

@@ -62,6 +62,7 @@ fn a_proven_root_counts_its_folded_children() {
         let child = edge.child().filter(NodeView::is_expanded)?;
         let kept = 1 + child.visited().map(|edge| edge.n()).sum::<u32>();
         assert_eq!(search.advance(&[mv]), kept);
+        assert_eq!((search.root_node().ending(), search.root_node().bounds()), (None, Bounds::OPEN));
         let value = search.root_node().value();
         assert!(value.wl.abs() <= 1.0, "{value:?}");
         let mut moved = game.after(mv);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evaluate::{Answer, Moves, Value, Verdict};
-use crate::formula::weighing::Weighing;
+use crate::formula::weighing::{Branch, Weighing};
 use heapless::VecView;
 use quickcheck::QuickCheck;
 
@@ -58,6 +58,35 @@ fn what_is_passed_on_is_no_worse_than_the_mean() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64) -> bool);
 }
 
+/// Each part of the value is the mean of the node's own evaluation, which weighs one, and of what the edges keep.
+#[test]
+fn what_is_passed_on_is_the_weighed_mean() {
+    let params = as_katago();
+    for seed in 0..20 {
+        let mut game = RandomGame::of(seed);
+        on_both!(5000, 200_000, params, |search| {
+            run_in_batches(search, &mut game, 1, 100);
+            let root = search.root_node();
+            let branches = || {
+                root.visited().map(|edge| Branch { n: edge.completed() as f32, q: edge.q(0.0).unwrap(), p: edge.p() })
+            };
+            let weights: List<f64> = params.weighing.weights(branches).map(f64::from).collect();
+            let own = root.own_value().expect("the game goes on");
+            let mean = |part: fn(Value) -> f32, plies: f32| {
+                let below = root
+                    .visited()
+                    .zip(&weights)
+                    .map(|(edge, weight)| weight * f64::from(part(edge.value().unwrap()) + plies));
+                ((f64::from(part(own)) + below.sum::<f64>()) / (1.0 + weights.iter().sum::<f64>())) as f32
+            };
+            let passed_on = search.passed_on(&root);
+            assert!((passed_on.wl - mean(|value| value.wl, 0.0)).abs() < 1e-4, "{passed_on:?}");
+            assert!((passed_on.d - mean(|value| value.d, 0.0)).abs() < 1e-4, "{passed_on:?}");
+            assert!((passed_on.m - mean(|value| value.m, 1.0)).abs() < 1e-2, "{passed_on:?}");
+        });
+    }
+}
+
 /// The value of a move without a visit follows the node's own evaluation while little of the policy was visited.
 #[test]
 fn a_disappointment_lets_others_be_tried() {
@@ -73,6 +102,31 @@ fn a_disappointment_lets_others_be_tried() {
         tried
     };
     assert_ne!(visited(0.0), visited(2.0));
+}
+
+/// The more of the policy was visited, the nearer that value is to the mean.
+#[test]
+fn a_move_without_a_visit_is_held_against_a_value_between_the_own_one_and_the_mean() {
+    fn held<R: Repository>(search: &Search<R>, mean: Value, visited: f32) -> Value {
+        search.held_against(&search.repository.lock(search.root_node().key()), mean, visited)
+    }
+    let mut game = RandomGame { endings: 0, ..RandomGame::of(3) };
+    let params = Params { fpu_parent_power: 2.0, ..Params::default() };
+    on_both!(5000, 200_000, params, |search| {
+        run_in_batches(search, &mut game, 1, 100);
+        let root = search.root_node();
+        let (own, mean) = (root.own_value().expect("the game goes on"), root.value());
+        assert!((own.wl - mean.wl).abs() > 0.05 && (own.m - mean.m).abs() > 1.0, "{own:?} {mean:?}");
+        for (visited, share) in [(0.0, 0.0), (0.5, 0.25), (1.0, 1.0)] {
+            let held = held(search, mean, visited);
+            for (held, own, mean) in [(held.wl, own.wl, mean.wl), (held.d, own.d, mean.d), (held.m, own.m, mean.m)] {
+                let expected = own + share * (mean - own);
+                assert!((held - expected).abs() < 0.02 * (mean - own).abs() + 1e-4, "{held} for {expected}");
+            }
+        }
+        search.set_params(Params { fpu_parent_power: 0.0, ..params });
+        assert_eq!(held(search, mean, 0.5), mean);
+    });
 }
 
 #[test]
