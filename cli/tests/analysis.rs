@@ -1034,7 +1034,7 @@ fn queries_of_a_session_wait_for_each_other() {
 #[test]
 fn a_client_analyses_a_whole_game() {
     if std::process::Command::new("python3").arg("--version").output().is_err() {
-        oncilla_testing::skip("python3 is not here");
+        oncilla_testing::lacks_tool("python3 is not here");
         return;
     }
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/analysis/client.py");
