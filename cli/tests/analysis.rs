@@ -608,6 +608,22 @@ fn settings_of_a_query_are_its_own() {
     assert_eq!(lengths.max(), Some(2), "a move, and so many behind it");
 }
 
+/// The flag is for queries that don't say it themselves.
+#[test]
+fn the_roots_temperature_of_the_command_line_is_for_all_queries() {
+    let ask = |args: &[&str], fields: Value| {
+        let mut query = json!({ "id": "a", "moves": [], "maxVisits": 200 });
+        query.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        answers(args, &format!("{query}\n"))
+    };
+    let (flag, field) =
+        (["--root-policy-temperature=3"], |temperature: f64| json!({ "rootPolicyTemperature": temperature }));
+    let flat = ask(&flag, json!({}));
+    assert_eq!(flat, ask(&[], field(3.0)));
+    assert_ne!(flat, ask(&[], json!({})));
+    assert_eq!(ask(&flag, field(1.0)), ask(&[], json!({})));
+}
+
 /// A setting that has an effect only together with another option causes a warning only if that option is not set.
 #[test]
 fn settings_that_count_together_are_not_warned_of() {
@@ -1034,7 +1050,7 @@ fn queries_of_a_session_wait_for_each_other() {
 #[test]
 fn a_client_analyses_a_whole_game() {
     if std::process::Command::new("python3").arg("--version").output().is_err() {
-        oncilla_testing::skip("python3 is not here");
+        oncilla_testing::lacks_tool("python3 is not here");
         return;
     }
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/analysis/client.py");

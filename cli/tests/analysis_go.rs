@@ -448,6 +448,20 @@ fn images_say_what_their_original_says() {
     }
 }
 
+/// The flag is for queries that don't say it themselves.
+#[test]
+fn the_roots_temperature_of_the_command_line_is_for_all_queries() {
+    let ask = |args: &[&str], settings: Value| {
+        answers(args, &[query(json!({ "moves": [["B", "C3"]], "overrideSettings": settings }))])
+    };
+    let (flag, own) =
+        (["--root-policy-temperature=3"], |temperature: f64| json!({ "rootPolicyTemperature": temperature }));
+    let flat = ask(&flag, json!({}));
+    assert_eq!(flat, ask(&[], own(3.0)));
+    assert_ne!(flat, ask(&[], json!({})));
+    assert_eq!(ask(&flag, own(1.0)), ask(&[], json!({})));
+}
+
 #[test]
 fn settings_of_a_query_are_its_own() {
     let of = |settings: Value| json!({ "moves": [["B", "C3"]], "maxVisits": 100, "overrideSettings": settings });

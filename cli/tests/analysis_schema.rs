@@ -33,7 +33,7 @@ const UNSEEN: [&str; 12] = [
 fn check(schema: &str, lines: &[String]) -> Option<Vec<Option<String>>> {
     let is_here = Command::new("python3").args(["-c", "import jsonschema"]).output();
     if !is_here.is_ok_and(|output| output.status.success()) {
-        oncilla_testing::skip("the Python module jsonschema is not here");
+        oncilla_testing::lacks_tool("the Python module jsonschema is not here");
         return None;
     }
     let mut process =

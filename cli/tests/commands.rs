@@ -531,7 +531,7 @@ fn on_a_terminal(command: &str) -> Option<String> {
     match script.args(["-qefc", &command, "/dev/null"]).stdin(std::process::Stdio::null()).output() {
         Ok(output) => Some(stdout(&output)),
         Err(error) => {
-            oncilla_testing::skip(&format!("script: {error}"));
+            oncilla_testing::lacks_tool(&format!("script: {error}"));
             None
         }
     }

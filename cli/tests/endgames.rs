@@ -11,6 +11,7 @@ use oncilla_chess::{History, Move, Terminal, notation};
 use oncilla_syzygy::three_men::{self, Known};
 use oncilla_syzygy::{RankedMove, Tablebases, Wdl};
 use oncilla_testing::{fixtures, shared};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A network that evaluates at random, so that only the tables keep the win.
@@ -604,4 +605,59 @@ fn a_capture_that_wins_is_followed_by_mate() {
     let Some(judge) = Judge::new() else { return };
     let mut engine = engine(&judge.folder, "--backend=host");
     win_all(&mut engine, &judge, positions("positions/conversions.epd").iter(), 400);
+}
+
+/// The shortest way to a win is one of several moves that keep it.
+#[test]
+fn fast_play_keeps_only_the_shortest_ways() {
+    let Some(judge) = Judge::new() else { return };
+    let kept = |engine: &mut Engine, fen: &str| -> BTreeSet<String> {
+        engine.say("ucinewgame");
+        engine.say(&format!("position fen {fen}"));
+        let lines = engine.ask("go nodes 1", "bestmove");
+        let moves = lines.iter().filter_map(|line| line.split(" pv ").nth(1)?.split(' ').next());
+        moves.map(str::to_string).collect()
+    };
+    let mut fewer = 0;
+    let [mut any, mut fast] = ["false", "true"].map(|fast| {
+        let mut engine = engine(&judge.folder, CLUELESS);
+        engine.say("setoption name MultiPV value 250");
+        engine.say(&format!("setoption name SyzygyFastPlay value {fast}"));
+        engine
+    });
+    for Start { fen, game, .. } in wins().iter().step_by(4) {
+        let expected = [false, true].map(|fast| -> BTreeSet<String> {
+            let ranks = judge.tables.root_moves(game, fast).expect("ranks");
+            ranks.best().map(|ranked| ranked.mv.to_string()).collect()
+        });
+        assert_eq!([kept(&mut any, fen), kept(&mut fast, fen)], expected, "{fen}");
+        fewer += usize::from(expected[1].len() < expected[0].len());
+    }
+    assert!(fewer >= 5, "{fewer} positions with longer ways");
+}
+
+/// The first search says it, and no other one until there are other folders.
+#[test]
+fn the_tables_that_were_found_are_said_once() {
+    let Some(judge) = Judge::new() else { return };
+    let results_only = WithoutDistances::of(&judge.folder, "said");
+    let count = |extension: &str| {
+        let files = std::fs::read_dir(&judge.folder).expect("tables").map(|entry| entry.expect("a file").path());
+        files.filter(|file| file.extension().is_some_and(|it| it == extension)).count()
+    };
+    let (wdl, dtz, most) = (count("rtbw"), count("rtbz"), judge.tables.max_pieces());
+    let said = |engine: &mut Engine| -> Vec<String> {
+        let lines = engine.ask("go nodes 1", "bestmove");
+        lines.into_iter().filter(|line| line.contains("Syzygy")).collect()
+    };
+    let mut engine = engine(&judge.folder, CLUELESS);
+    let line = format!("info string Syzygy: {wdl} WDL and {dtz} DTZ tables, up to {most} pieces");
+    assert_eq!([said(&mut engine), said(&mut engine)], [vec![line], vec![]]);
+    engine.say(&format!("setoption name SyzygyPath value {}", results_only.0.display()));
+    let line = format!("info string Syzygy: {wdl} WDL and 0 DTZ tables, up to {most} pieces");
+    assert_eq!([said(&mut engine), said(&mut engine)], [vec![line], vec![]]);
+    engine.say("setoption name SyzygyPath value /no such folder");
+    let none = said(&mut engine);
+    let start = "info string Syzygy: expected Syzygy tables (KQvK.rtbw and such), found none in /no such folder (";
+    assert!(none.len() == 1 && none[0].starts_with(start), "{none:?}");
 }

@@ -392,7 +392,7 @@ fn where_one_device_fails_the_next_is_tried() {
     // PoCL reports its processor twice if it is configured to.
     let two = ("POCL_DEVICES", "pthread basic");
     if stdout(&lab.run(&["devices"], &[GPU, two])).lines().filter(|line| line.contains("(gpu, ")).count() < 2 {
-        return oncilla_testing::skip("PoCL has one device only");
+        return oncilla_testing::lacks_tool("PoCL has one device only");
     }
     let said = lab.start(&[GPU, two, ("FAULTY_OPENS", "1")]);
     assert!(said.contains("CL_OUT_OF_HOST_MEMORY (-6); the next device runs the network"), "{said}");

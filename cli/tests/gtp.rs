@@ -946,6 +946,47 @@ fn it_thinks_in_the_opponents_time_if_it_is_told_to() {
     assert_eq!(answers(&stdout(&output)).len(), 3);
 }
 
+/// Each wait for a line adds as many as are allowed, if it is long enough for them.
+#[test]
+fn it_adds_no_more_visits_in_the_opponents_time_than_it_may() {
+    let config = "ponderingEnabled=true,maxPlayoutsPondering=30";
+    let mut talk = Talk::tiny(&["--max-visits=20", "-override-config", config]);
+    talk.ask("boardsize 7");
+    talk.ask("genmove b");
+    let mut last = root_visits(&talk.ask(LOOK));
+    let begun = Instant::now();
+    for wait in 1.. {
+        std::thread::sleep(Duration::from_millis(20 * wait));
+        let visits = root_visits(&talk.ask(LOOK));
+        assert!(visits <= last + 30 && begun.elapsed() < driver::patience(), "{visits} after {last}");
+        if visits == last + 30 {
+            break;
+        }
+        last = visits;
+    }
+}
+
+/// While one engine ponders some hundred visits, another one that has no time for it ponders next to none.
+#[test]
+fn it_thinks_no_longer_in_the_opponents_time_than_it_may() {
+    let pondering = |more: &str| {
+        let config = format!("ponderingEnabled=true{more}");
+        let mut talk = Talk::tiny(&["--max-visits=20", "-override-config", &config]);
+        talk.ask("boardsize 7");
+        talk.ask("genmove b");
+        talk
+    };
+    let mut hurried = pondering(",maxTimePondering=0");
+    let mut patient = pondering("");
+    let begun = Instant::now();
+    while root_visits(&patient.ask(LOOK)) < 400 {
+        assert!(begun.elapsed() < driver::patience());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let visits = root_visits(&hurried.ask(LOOK));
+    assert!(visits <= 40, "{visits}");
+}
+
 #[test]
 fn configuration_files_of_katagos_are_understood() {
     let folder = Folder::new("gtp-config");

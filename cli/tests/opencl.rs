@@ -381,3 +381,44 @@ mod hanging {
         }
     }
 }
+
+/// The variable counts where no option names a device, and the options where one does.
+#[test]
+fn the_environment_names_the_device_unless_the_options_do() {
+    if !device_is_there() {
+        return;
+    }
+    let with = |name: &str, args: &[&str]| {
+        let output = binary().args(args).env(device::DEVICE_ENV, name).output().expect("the binary starts");
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let listed = |name: &str, more: &[&str]| with(name, &[&["devices"], more].concat());
+    let last = |(code, text, said): (Option<i32>, String, String)| {
+        assert_eq!(code, Some(0), "{said}");
+        text.lines().last().unwrap_or_default().to_string()
+    };
+    let used = last(listed("0", &[]));
+    assert!(used.starts_with("used: 0 ") && used.ends_with(", because ONCILLA_DEVICE is \"0\""), "{used}");
+    assert_eq!(last(listed("host", &[])), "used: host, because ONCILLA_DEVICE is \"host\"");
+    let (code, text, said) = listed("no such device", &[]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(said.contains("device \"no such device\": "), "{said}");
+    const HOST: &str = "--backend-opts=device=host";
+    assert_eq!(last(listed("0", &[HOST])), "used: host, because the options name \"host\"");
+    let bench = |name: &str, more: &[&str]| {
+        let (code, _, said) =
+            with(name, &[&["bench", "--fen=startpos", "--nodes=4", "--weights=tiny", OWN_CACHE], more].concat());
+        assert_eq!(code, Some(0), "{said}");
+        said
+    };
+    // A device that is named is used even if it is a CPU, which does as much without OpenCL.
+    let said = bench("0", &[]);
+    assert!(said.contains("network on OpenCL device 0 "), "{said}");
+    for (name, more) in [("host", &[][..]), ("0", &[HOST])] {
+        let said = bench(name, more);
+        assert!(said.contains("network on host, ") && !said.contains("WARNING"), "{name} {more:?}: {said}");
+    }
+    let said = bench("no such device", &[]);
+    assert!(said.contains("WARNING: ") && said.contains("device \"no such device\": "), "{said}");
+    assert!(said.contains("; the host runs the network") && said.contains("network on host, "), "{said}");
+}

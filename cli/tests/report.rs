@@ -275,7 +275,7 @@ fn open(browser: &str, folder: &Folder, page: &Path) -> (String, String) {
 #[test]
 fn the_page_opens_in_a_browser() {
     let Some(browser) = browser() else {
-        oncilla_testing::skip("no chromium is here");
+        oncilla_testing::lacks_tool("no chromium is here");
         return;
     };
     let folder = Folder::new("report-page");
@@ -308,7 +308,7 @@ fn the_page_opens_in_a_browser() {
 #[test]
 fn the_page_says_who_was_mated() {
     let Some(browser) = browser() else {
-        oncilla_testing::skip("no chromium is here");
+        oncilla_testing::lacks_tool("no chromium is here");
         return;
     };
     for (fen, says) in [

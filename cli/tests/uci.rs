@@ -1053,3 +1053,173 @@ fn a_limit_of_speed_holds_whoever_does_the_playouts() {
         assert!(number("nodes") > 50.0 && number("nodes") <= most, "{threads}: {words:?}");
     }
 }
+
+/// The visits of the last report of a search.
+fn visits_of(engine: &mut Engine, go: &str) -> u64 {
+    let lines = engine.ask(go, "bestmove");
+    visits(lines.iter().rfind(|line| line.starts_with("info depth ")).expect("a report"))
+}
+
+/// Nearly all visits go to the move that captures the queen.
+#[test]
+fn a_search_whose_best_move_is_certain_ends_before_its_limit_unless_that_is_switched_off() {
+    let args = ["--weights=tiny", "--backend=host", "--threads=1"];
+    for (factor, ends_early) in [(None, true), (Some("--smart-pruning-factor=0"), false)] {
+        let mut engine = Engine::with(&[&args[..], factor.as_slice()].concat());
+        engine.say("position fen rnb1kbnr/ppp1pppp/8/3q4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 3");
+        let lines = engine.ask("go nodes 1200", "bestmove");
+        let [.., info, best] = &lines[..] else { panic!("{lines:#?}") };
+        assert!(best.starts_with("bestmove e4d5"), "{lines:#?}");
+        assert_eq!(visits(info) < 1200, ends_early, "{factor:?}: {info}");
+        assert!(visits(info) > 300, "as many are made in any case: {info}");
+    }
+}
+
+#[test]
+fn a_search_ends_when_its_visits_change_little() {
+    let args = ["--backend=random", "--threads=1", "--smart-pruning-factor=0"];
+    for (gain, ends_early) in [("0", false), ("1", true)] {
+        let mut engine = Engine::with(&[&args[..], &[&format!("--minimum-kldgain-per-node={gain}")]].concat());
+        let made = visits_of(&mut engine, "go nodes 3000");
+        assert_eq!(made < 3000, ends_early, "{gain}: {made}");
+    }
+}
+
+/// The first search leaves more visits than the second one asks for.
+#[test]
+fn nodes_that_count_as_playouts_are_new_ones() {
+    for (flag, expected) in [("--nodes-as-playouts", 100), ("--no-nodes-as-playouts", 0)] {
+        let mut engine = Engine::with(&["--backend=random", "--threads=1", "--smart-pruning-factor=0", flag]);
+        let lines = engine.ask("go nodes 10000", "bestmove");
+        let words: Vec<&str> = lines.last().unwrap().split(' ').collect();
+        let &["bestmove", best, "ponder", ponder] = &words[..] else { panic!("{words:?}") };
+        engine.say(&format!("position startpos moves {best} {ponder}"));
+        let kept = visits_of(&mut engine, "go nodes 1");
+        assert!(kept > 100, "the tree is kept: {kept}");
+        assert_eq!(visits_of(&mut engine, "go nodes 100") - kept, expected, "{flag}");
+    }
+}
+
+/// The moves that are played in several positions without a clock, each after `ucinewgame`.
+fn played(engine: &mut Engine, positions: &[&str]) -> Vec<String> {
+    let play = |position: &&str| {
+        engine.say("ucinewgame");
+        engine.say(&format!("position startpos moves {position}"));
+        engine.best_move("go nodes 50")
+    };
+    positions.iter().map(play).collect()
+}
+
+/// Positions in which a side makes its first move, or a later one. Each gets random numbers of its own.
+const OPENINGS: [&str; 8] =
+    ["e2e4", "d2d4 d7d5", "g1f3", "c2c4 e7e5", "b2b3", "e2e4 c7c5 g1f3", "b1c3", "e2e4 e7e5 g1f3 b8c6"];
+
+/// Moves are chosen by chance.
+const BY_CHANCE: [&str; 4] = ["--backend=random", "--threads=1", "--smart-pruning-factor=0", "--temperature=1"];
+/// As many are added to the visits that all moves are about as likely: two lists of moves do not agree by accident.
+const ALL_ALIKE: &str = "--temp-visit-offset=1000";
+
+#[test]
+fn moves_by_chance_are_the_same_with_the_same_seed_and_others_with_another() {
+    for offset in ["--temp-visit-offset=0", ALL_ALIKE] {
+        let moves = |seed: u32| {
+            let seed = format!("--random-seed={seed}");
+            played(&mut Engine::with(&[&BY_CHANCE[..], &[offset, &seed]].concat()), &OPENINGS)
+        };
+        assert_eq!(moves(7), moves(7), "{offset}");
+    }
+    let mut engine = Engine::with(&[&BY_CHANCE[..], &[ALL_ALIKE]].concat());
+    let mut with_seed = |seed: u32| {
+        engine.say(&format!("setoption name RandomSeed value {seed}"));
+        played(&mut engine, &OPENINGS)
+    };
+    let first = with_seed(1);
+    assert!((2..=12).all(|seed| with_seed(seed) != first), "{first:?}");
+    // Without a seed, each search draws its own numbers, in one run and in several.
+    let mut without = || with_seed(0);
+    assert!(without() != without());
+    let args = [&BY_CHANCE[..], &[ALL_ALIKE, "--random-seed=0"]].concat();
+    assert_ne!(played(&mut Engine::with(&args), &OPENINGS), played(&mut Engine::with(&args), &OPENINGS));
+}
+
+/// A temperature counts the moves of the game, not those of the search.
+#[test]
+fn from_its_cutoff_on_a_temperature_leaves_nothing_to_chance() {
+    let cutoff = |mv: &str| {
+        let mv = format!("--temp-cutoff-move={mv}");
+        let mut engine =
+            Engine::with(&[&BY_CHANCE[..], &[ALL_ALIKE, "--random-seed=7", "--temp-endgame=0", &mv]].concat());
+        played(&mut engine, &OPENINGS)
+    };
+    let best = played(&mut Engine::with(&BY_CHANCE[..3]), &OPENINGS);
+    assert_eq!(cutoff("1"), best, "from the first move on");
+    // The second move of a side comes after two plies.
+    let chosen = cutoff("2");
+    for ((opening, chosen), best) in OPENINGS.iter().zip(&chosen).zip(&best) {
+        let is_late = opening.contains(' ');
+        assert!(!is_late || chosen == best, "{opening}: {chosen}, {best}");
+    }
+    assert_ne!(chosen, best, "the first moves are left to chance");
+}
+
+#[test]
+fn noise_changes_the_priors_and_repeats_with_its_seed() {
+    let priors = |epsilon: &str, seed: &str| {
+        let (epsilon, seed) = (format!("--noise-epsilon={epsilon}"), format!("--random-seed={seed}"));
+        let mut engine = Engine::with(&["--backend=random", "--threads=1", "-v", &epsilon, &seed]);
+        let lines = engine.ask("go nodes 1", "bestmove");
+        let prior = |line: &String| {
+            let mv = line.split(' ').nth(2).filter(|mv| *mv != "node")?.to_string();
+            line.contains("(P:").then(|| (mv, field(line, "(P:").to_string()))
+        };
+        let priors: std::collections::BTreeMap<_, _> = lines.iter().filter_map(prior).collect();
+        assert_eq!(priors.len(), 20, "{lines:#?}");
+        priors
+    };
+    let plain = priors("0", "7");
+    assert_eq!(plain, priors("0", "8"), "there is no noise");
+    let noisy = priors("0.5", "7");
+    assert_ne!(noisy, plain);
+    assert_eq!(noisy, priors("0.5", "7"));
+    assert_ne!(noisy, priors("0.5", "8"));
+    assert_ne!(priors("0.5", "0"), priors("0.5", "0"));
+}
+
+/// A network that is loaded at the start is missed at the start: before any line of input.
+#[test]
+fn what_is_loaded_at_the_start_is_missed_at_the_start() {
+    let mut engine = Engine::with(&["--backend=host", "--preload", "--weights=no such file"]);
+    let heard = engine.until("info string WARNING: no such file: can't read it: ");
+    assert_eq!(heard.len(), 1, "{heard:#?}");
+    // Otherwise there is no reason to load it before a search.
+    for more in [&["--preload", "--weights=tiny"][..], &["--weights=no such file"]] {
+        let output = run(&[&["--backend=host"], more].concat(), "quit\n");
+        assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()), "{more:?}");
+    }
+}
+
+/// Collisions send playouts elsewhere: where few are allowed, batches stay smaller in a small tree.
+#[test]
+fn as_many_collisions_are_allowed_as_the_options_say() {
+    let collisions = |options: &[&str]| -> u64 {
+        let args = ["--backend=random", "--threads=1", "--minibatch-size=64", "--smart-pruning-factor=0"];
+        let mut engine = Engine::with(&[&args[..], &["--show-statistics"], options].concat());
+        let lines = engine.ask("go nodes 2000", "bestmove");
+        let line = lines.iter().find(|line| line.starts_with("info string move: ")).expect("statistics");
+        let words: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let at = words.iter().position(|word| *word == "collisions").expect("collisions");
+        words[at - 1].parse().expect("a number")
+    };
+    // From no visit on, all that are allowed in a large tree.
+    const AT_ONCE: &str = "--max-collision-visits-scaling-end=0";
+    let all = collisions(&[AT_ONCE]);
+    for few in [&["--max-collision-visits=1"][..], &["--max-collision-visits-scaling-start=100000"]] {
+        let few = collisions(few);
+        assert!(2 * few < all, "{few} of {all}");
+    }
+    let usual = collisions(&[]);
+    assert!(usual < all, "{usual} of {all}");
+    // With such a power, nearly all of the growth comes at its end.
+    let late = collisions(&["--max-collision-visits-scaling-power=100"]);
+    assert!(2 * late < usual, "{late} of {usual}");
+}

@@ -2,7 +2,7 @@
 //!
 //! The number of events bounds everything: a gatherer needs an idle event, and each event becomes idle again when its
 //! playout is done. How many events there are follows from what keeps the evaluating threads busy: see
-//! [`Fleet::adjust`].
+//! [`Fleet::adjust`]. It also bounds the collisions, instead of `MaxCollisionVisits`: nobody gathers a whole batch here.
 
 use super::leaf::LeafRules;
 use super::leaves::{self, Leaves};

@@ -312,6 +312,66 @@ mod tests {
         assert!(!known_best(&settings, Go::default()) && known_best(&settings, of_game()));
     }
 
+    /// All limits that options and `go` set, so that none is set that nobody asked for either.
+    #[test]
+    fn each_option_and_each_word_of_go_sets_its_own_limit() {
+        let with = |options: &[(&str, &str)]| {
+            let mut typed = Typed::default();
+            for (flag, value) in options {
+                typed.set(crate::options::table::by_flag(flag).unwrap(), flag, value).unwrap();
+            }
+            typed.meaning().unwrap().settings
+        };
+        let pruning = |factor: f32, batches| SmartPruning::new(factor.into()).map(|it| it.after_batches(batches));
+        let usual = || Limits {
+            only_move: Some(OnlyMove),
+            known_best: Some(KnownBest),
+            pruning: pruning(1.33, 0),
+            ..Limits::default()
+        };
+        let nodes = Go { nodes: Some(70), ..Go::default() };
+        let both = Go { playouts: Some(30), ..nodes.clone() };
+        let timed = Go { move_time_ms: Some(5000), ..Go::default() };
+        let of_game = Go { clock: Some(Clock { left_ms: 1000, ..Clock::default() }), ..Go::default() };
+        let infinite = Go { infinite: true, depth: Some(9), ..timed.clone() };
+        let mate = Go { mate: Some(3), ..Go::default() };
+        let (visits, playouts) = (|n| Some(VisitLimit(n)), |n| Some(PlayoutLimit(n)));
+        let gain = ("minimum-kldgain-per-node", "0.5");
+        let kld_gain = |interval| KldGain::new(0.5, interval);
+        let no_pruning = ("smart-pruning-factor", "0");
+        let as_playouts = ("nodes-as-playouts", "true");
+        type Row<'a> = (&'a [(&'a str, &'a str)], &'a Go, Limits);
+        let rows: &[Row<'_>] = &[
+            (&[], &Go::default(), usual()),
+            (&[], &nodes, Limits { visits: visits(70), ..usual() }),
+            (&[as_playouts], &nodes, Limits { playouts: playouts(70), ..usual() }),
+            (&[], &both, Limits { visits: visits(70), playouts: playouts(30), ..usual() }),
+            (&[as_playouts], &both, Limits { playouts: playouts(30), ..usual() }),
+            (&[], &Go { depth: Some(9), ..Go::default() }, Limits { depth: Some(DepthLimit::new(9)), ..usual() }),
+            (&[], &timed, Limits { time: Some(TimeLimit::movetime(5000.0, 200.0)), ..usual() }),
+            (&[("move-overhead", "300")], &timed, Limits { time: Some(TimeLimit::movetime(5000.0, 300.0)), ..usual() }),
+            (&[no_pruning], &nodes, Limits { visits: visits(70), ..Limits::default() }),
+            (&[("smart-pruning-factor", "2")], &Go::default(), Limits { pruning: pruning(2.0, 0), ..usual() }),
+            (
+                &[("smart-pruning-minimum-batches", "8")],
+                &Go::default(),
+                Limits { pruning: pruning(1.33, 8), ..usual() },
+            ),
+            (&[gain], &Go::default(), Limits { kld_gain: kld_gain(100), ..usual() }),
+            (&[gain, ("kldgain-average-interval", "50")], &Go::default(), Limits { kld_gain: kld_gain(50), ..usual() }),
+            (&[gain, no_pruning], &Go::default(), Limits { kld_gain: kld_gain(100), ..Limits::default() }),
+            // What wants the whole search ends neither by its visits nor by what is known.
+            (&[gain], &infinite, Limits { depth: Some(DepthLimit::new(9)), ..Limits::default() }),
+            (&[gain], &mate, Limits { mate: Some(MateLimit(3)), ..Limits::default() }),
+            (&[("multipv", "2")], &Go::default(), Limits { known_best: None, ..usual() }),
+            // The clock of a game is divided only when it begins to run.
+            (&[("multipv", "2")], &of_game, usual()),
+        ];
+        for (options, go, expected) in rows {
+            assert_eq!(limits(&with(options), go), *expected, "{options:?}, {go:?}");
+        }
+    }
+
     #[test]
     fn an_infinite_search_has_no_time() {
         let settings = Typed::default().meaning().unwrap().settings;

@@ -587,7 +587,7 @@ const SEARCH: &[Opt] = &[
         80000,
         (1, 100_000_000),
         "Most visits that a batch spends on positions that are being evaluated already; never more than it has \
-         positions.",
+         positions. Threads with one role each do not heed it: there, the positions in flight become fewer.",
         Sets(|d, n| d.meaning.settings.collisions.most = n as u32),
     ),
     Opt::int(
