@@ -44,6 +44,11 @@ impl RootContext {
         Self { root, plan, raw, human, human_priors, utility, symmetries, costs, useless }
     }
 
+    /// Centres the dynamic part of the utility near another expected score for White than the network's.
+    pub(super) fn expect(&mut self, white_score: f64) {
+        self.utility = Utility::new(self.plan.factors, self.root.size().area(), white_score);
+    }
+
     /// The utility for White of a move of the root in addition to that of the position after it, if that has this
     /// outlook.
     pub(super) fn bonus(&self, mv: Move, outlook: &Outlook) -> f64 {

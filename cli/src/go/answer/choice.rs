@@ -51,12 +51,18 @@ fn best_explored(arms: &[Arm]) -> Option<usize> {
     largest(arms.iter().map(Arm::explored).enumerate()).map(|(at, _)| at)
 }
 
-/// Values moves by their priors, the largest of which counts 1. KataGo does so if no move has a value: it may be that
-/// the root has not counted the visits of any.
+/// Values moves by their priors. KataGo does so if no move has a value: it may be that the root has not counted the
+/// visits of any.
 pub(super) fn value_by_priors(arms: &mut [Arm]) {
-    let largest = arms.iter().map(|arm| arm.prior).fold(0.0, f64::max);
-    if largest > 0.0 {
-        arms.iter_mut().for_each(|arm| arm.value = arm.prior / largest);
+    arms.iter_mut().for_each(|arm| arm.value = arm.prior);
+}
+
+/// Scales values so that the largest is at least 1, as KataGo does: where evaluations are uncertain a move may have
+/// less than the weight of one visit. The order and the proportions of the values stay the same.
+pub(super) fn scale_to_one(arms: &mut [Arm]) {
+    let largest = arms.iter().map(|arm| arm.value).fold(0.0, f64::max);
+    if largest > 0.0 && largest < 1.0 {
+        arms.iter_mut().for_each(|arm| arm.value /= largest);
     }
 }
 
@@ -121,8 +127,8 @@ impl Params {
         let raised = |other: &Arm| {
             let excess = bound - other.bound();
             // How many times as wide the other move's interval would have to be.
-            let ratio = (other.radius + excess) / (other.radius + 0.2 * excess);
-            if excess > 0.0 { other.value * ratio * ratio } else { 0.0 }
+            let ratio = if excess > 0.0 { (other.radius + excess) / (other.radius + 0.2 * excess) } else { 1.0 };
+            if excess >= 0.0 { other.value * ratio * ratio } else { 0.0 }
         };
         let value = arms.iter().map(raised).fold(arms[best].value, f64::max);
         arms[best].value = value;
@@ -181,6 +187,26 @@ mod tests {
         let mut few = [arm(10.0, 0.1, 0.5), arm(1.0, 0.2, 0.3)];
         Params::default().prefer_by_bound(10.0, &mut few);
         assert_eq!(few[1].value, 1.0);
+    }
+
+    #[test]
+    fn without_visits_priors_are_values() {
+        let mut arms = [arm(0.0, 0.0, 0.5), arm(0.0, 0.0, 0.25), arm(0.0, 0.0, 0.0)];
+        value_by_priors(&mut arms);
+        scale_to_one(&mut arms);
+        assert_eq!(arms.map(|arm| arm.value), [1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn the_largest_value_is_at_least_one() {
+        let scaled = |weights: [f64; 2]| {
+            let mut arms = weights.map(|weight| arm(weight, 0.0, 0.1));
+            scale_to_one(&mut arms);
+            arms.map(|arm| arm.value)
+        };
+        assert_eq!(scaled([0.5, 0.25]), [1.0, 0.5]);
+        assert_eq!(scaled([1.5, 0.25]), [1.5, 0.25]);
+        assert_eq!(scaled([0.0, 0.0]), [0.0, 0.0]);
     }
 
     /// Below the root a move keeps its weight, however bad it has become; a better bound may outweigh it.

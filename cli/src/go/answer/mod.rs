@@ -19,7 +19,7 @@ use super::{Evaluation, Params, Search};
 use crate::fields::{BadField, Fields, Object};
 use crate::json::number;
 use crate::options::Perspective;
-use choice::{Arm, value_by_priors};
+use choice::{Arm, scale_to_one, value_by_priors};
 use hashes::hashes;
 use line::Ply;
 pub use model::describe_model;
@@ -230,10 +230,13 @@ impl<'r, 's> Reporter<'r, 's> {
         if !has_values {
             value_by_priors(&mut arms);
         }
-        all.iter_mut().zip(&arms).for_each(|(candidate, arm)| candidate.pruned = arm.value);
+        let mut scaled = arms.clone();
+        scale_to_one(&mut scaled);
+        all.iter_mut().zip(&scaled).for_each(|(candidate, arm)| candidate.pruned = arm.value);
         if has_values {
             self.params.prefer_by_bound(explored, &mut arms);
         }
+        scale_to_one(&mut arms);
         all.iter_mut().zip(arms).for_each(|(candidate, arm)| candidate.arm = arm);
     }
 
