@@ -28,9 +28,10 @@ pub(super) struct Arm {
 }
 
 impl Arm {
-    /// The lower end of the utilities that the move may have.
+    /// The lower end of the utilities that the move may have. That of a move whose visits do not count is below all
+    /// others, as in KataGo, whatever these visits have found.
     pub(super) fn bound(&self) -> f64 {
-        self.utility - self.radius
+        if self.weight > 0.0 { self.utility - self.radius } else { -self.radius }
     }
 
     /// How well explored the move is, as in KataGo: its last visit may be one that finds out how bad it is, and if
@@ -73,7 +74,7 @@ impl Params {
     pub(super) fn radius(&self, averages: &Averages, most: f64) -> f64 {
         let (weight, visits) = (averages.weight, averages.effective());
         if weight <= 0.0 {
-            return 2.0 * most;
+            return 2.0 * most * self.lcb_stdevs;
         }
         let prior = weight / visits.powi(3);
         let mean_square = averages.utility * averages.utility;
@@ -219,6 +220,14 @@ mod tests {
         assert_eq!(chosen(&[]), None);
         let by_weight = Params { use_lcb_for_selection: false, ..Params::default() };
         assert_eq!(by_weight.chosen(&mut [arm(20.0, -0.2, 0.3), arm(10.0, 0.3, 0.1)]), Some(0));
+    }
+
+    #[test]
+    fn no_bound_is_below_that_of_visits_that_do_not_count() {
+        let radius = Params::default().radius(&Averages { utility: 0.5, ..Averages::default() }, 1.4);
+        assert_eq!(radius, 14.0);
+        assert_eq!(Arm { radius, ..arm(0.0, 0.5, 0.1) }.bound(), -14.0);
+        assert_eq!(arm(1.0, 0.5, 0.1).bound(), 0.4);
     }
 
     /// Two visits with 0.5 and −0.1 have a variance of 0.09, and a quarter of a visit adds 1.4² to it.

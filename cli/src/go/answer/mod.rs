@@ -5,6 +5,7 @@ mod choice;
 mod hashes;
 mod line;
 mod model;
+mod unvisited;
 
 use hashbrown::HashMap;
 use oncilla_core::search::EdgeView;
@@ -41,6 +42,8 @@ pub struct Wanted {
     pub pv_visits: bool,
     /// `noResultValue`.
     pub no_result_value: bool,
+    /// The least number of moves: if fewer were visited, others are added.
+    pub min_moves: usize,
 }
 
 impl Wanted {
@@ -59,6 +62,7 @@ impl Wanted {
             policy: fields.switch("includePolicy")?,
             pv_visits: fields.switch("includePVVisits")?,
             no_result_value: fields.switch("includeNoResultValue")?,
+            min_moves: 0,
         })
     }
 }
@@ -140,6 +144,7 @@ impl<'r, 's> Reporter<'r, 's> {
                 infos.push(self.move_info(infos.len(), candidate, &line, image));
             }
         }
+        self.add_unvisited(&mut infos, &candidates, &mut known);
         answer.insert("moveInfos".into(), Json::Array(infos));
         if policy {
             let words = [("policy", Some(self.search.raw())), ("humanPolicy", self.search.human())];
