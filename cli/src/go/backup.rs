@@ -52,7 +52,7 @@ impl<'m> Search<'m> {
         let (sign, most) = (self.sign(at), self.context.plan.factors.most());
         let branch = |Visited { edge, next, weight }: &Visited<'s, 'm>| {
             let q = (sign * f64::from(self.notes.get(*next).passed.utility) / most) as f32;
-            Branch { n: *weight as f32, q, p: edge.p() }
+            Branch { n: *weight as f32, q, p: self.plain_prior(at, edge) }
         };
         let visited: Vec<Visited<'s, 'm>> = self.visited(node, at).collect();
         let branches: Vec<Branch> = visited.iter().map(branch).collect();
@@ -63,6 +63,12 @@ impl<'m> Search<'m> {
         let factor = weight / weights.iter().sum::<f64>();
         let moves = visited.into_iter().zip(weights.into_iter().map(|weight| weight * factor)).collect();
         AllVisited { moves, weight }
+    }
+
+    /// A move's prior before it is flattened, which only those of the root are.
+    fn plain_prior(&self, at: At, edge: &EdgeView<'_, Tree<'_>>) -> f32 {
+        let of_root = edge.mv().filter(|_| at == 0).and_then(|mv| self.context.priors.get(usize::from(mv.0)));
+        of_root.map_or(edge.p(), |prior| prior.max(f32::MIN_POSITIVE))
     }
 
     /// 1 if White is to move, −1 if Black is.

@@ -136,11 +136,8 @@ impl<'m> Search<'m> {
     /// The sum of the flattened priors of the root's moves that may be searched, where the priors before flattening are
     /// normalised over all moves.
     fn root_policy_sum(&self) -> f32 {
-        let RootContext { plan, raw, .. } = &self.context;
-        let tempered = |p: f32| p.max(0.0).powf(1.0 / plan.root_temperature);
-        let all: f32 = raw.policy.iter().copied().map(tempered).sum();
-        let prior = |mv: &GoMove| tempered(raw.policy[mv.index()]) / all;
-        self.root_moves().iter().map(|mv| prior(mv).powf(1.0 / plan.root_flattening)).sum()
+        let RootContext { plan, priors, .. } = &self.context;
+        self.root_moves().iter().map(|mv| priors[mv.index()].powf(1.0 / plan.root_flattening)).sum()
     }
 
     /// Sets the time at which the search has to end, even if a device has not finished a batch; but the root gets a
