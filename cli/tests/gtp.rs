@@ -440,14 +440,17 @@ fn the_end_of_the_input_ends_everything_and_loses_no_answer() {
     assert!(heard(&QUICK, "").is_empty());
 }
 
+/// The names of a part of a line, each with its values.
+type Part = Vec<(String, Vec<String>)>;
+
 /// The names and values in a line of KataGo's, for each of its parts.
-fn parts(line: &str) -> Vec<Vec<(String, Vec<String>)>> {
+fn parts(line: &str) -> Vec<Part> {
     let names = "move visits edgeVisits utility winrate scoreMean scoreStdev scoreLead scoreSelfplay prior lcb utilityLcb weight \
                  noResultValue isSymmetryOf order pv pvVisits pvEdgeVisits movesOwnership movesOwnershipStdev rawWinrate rawLead \
                  rawScoreSelfplay rawScoreSelfplayStdev rawNoResultProb rawStWrError rawStScoreError rawVarTimeLeft \
                  currentPlayer symHash thisHash ownership ownershipStdev info rootInfo";
     let names: BTreeSet<&str> = names.split_whitespace().collect();
-    let mut parts: Vec<Vec<(String, Vec<String>)>> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     for word in line.split(' ') {
         if ["info", "rootInfo", "ownership", "ownershipStdev"].contains(&word) {
             parts.push(Vec::new());
@@ -565,6 +568,33 @@ fn moves_are_avoided_allowed_and_added() {
     let more = says("minmoves 25");
     assert_eq!(moves(&more).len(), 25, "all free points and a pass");
     assert!(more.contains(" visits 0 "));
+}
+
+/// Moves that `minmoves` adds have the value of first-play urgency, the bounds of no visits, and their images.
+#[test]
+fn moves_without_visits_have_their_urgency() {
+    let input = "boardsize 5\nkata-search_analyze b minmoves 26 pvVisits true noResultValue true\n";
+    let text = last(&["--max-visits=5"], input);
+    let parts = parts(text.lines().next().unwrap());
+    let infos: Vec<&Part> = parts.iter().collect();
+    let number = |part: &Part, name: &str| value(part, name)[0].parse::<f64>().expect("a number");
+    let is_original = |info: &&Part| value(info, "isSymmetryOf").is_empty();
+    let is_unvisited = |info: &&Part| number(info, "visits") == 0.0;
+    let (unvisited, visited): (Vec<&Part>, Vec<&Part>) = infos.iter().copied().partition(is_unvisited);
+    assert!(visited.iter().copied().filter(is_original).count() <= 4, "{text}");
+    let named: BTreeSet<&String> = infos.iter().map(|info| &value(info, "move")[0]).collect();
+    assert_eq!((named.len(), infos.len()), (26, 26), "each move comes once");
+    for info in &unvisited {
+        assert_eq!((number(info, "weight"), number(info, "utilityLcb")), (0.0, 0.0), "{info:?}");
+        assert_eq!((value(info, "lcb"), value(info, "pv")), (value(info, "winrate"), value(info, "move")));
+        assert_eq!((number(info, "noResultValue"), number(info, "pvVisits")), (0.0, 0.0));
+        assert_eq!(value(info, "utility"), value(unvisited[0], "utility"), "one urgency for all");
+    }
+    let orders: Vec<f64> = infos.iter().map(|info| number(info, "order")).collect();
+    assert_eq!(orders, (0..infos.len()).map(|order| order as f64).collect::<Vec<_>>());
+    let originals: Vec<&Part> = unvisited.iter().copied().filter(is_original).collect();
+    assert!(!originals.is_empty() && originals.len() < unvisited.len(), "{text}");
+    assert!(originals.is_sorted_by(|a, b| number(a, "prior") >= number(b, "prior")), "{text}");
 }
 
 /// The numbers are the same as those of an `oncilla analysis` query, down to the last digit.

@@ -17,7 +17,9 @@ use oncilla_go::Move as GoMove;
 
 /// The moves of a node that were visited.
 pub(super) struct AllVisited<'s, 'm> {
-    pub(super) moves: Vec<Visited<'s, 'm>>,
+    /// Each move, and what its visits weigh in the position's averages: there good moves are preferred and bad ones
+    /// pruned.
+    pub(super) moves: Vec<(Visited<'s, 'm>, f64)>,
     /// The sum of the moves' weights. If nothing is pruned, this is exactly the weight of the visits; the sum of the
     /// rounded weights would not be exact.
     pub(super) weight: f64,
@@ -28,31 +30,45 @@ pub(super) struct Visited<'s, 'm> {
     pub(super) edge: EdgeView<'s, Tree<'m>>,
     /// The position after the move.
     pub(super) next: At,
-    /// The weight of the move's visits in the position's averages.
+    /// The weight of the move's visits.
     pub(super) weight: f64,
-    /// Their weight before good moves are preferred and bad ones pruned.
-    all: f64,
 }
 
 impl<'m> Search<'m> {
-    /// The moves of a node that were visited, with their weights.
-    pub(super) fn visited<'s>(&'s self, node: &NodeView<'s, Tree<'m>>, at: At) -> AllVisited<'s, 'm> {
-        let (sign, most) = (self.sign(at), self.context.plan.factors.most());
-        let known = |edge: EdgeView<'s, Tree<'m>>| {
+    /// The moves of a node that were visited.
+    pub(super) fn visited<'s>(
+        &'s self,
+        node: &NodeView<'s, Tree<'m>>,
+        at: At,
+    ) -> impl Iterator<Item = Visited<'s, 'm>> + use<'s, 'm> {
+        node.visited().filter(|edge| edge.completed() > 0).filter_map(move |edge| {
             let (next, note) = self.notes.next(at, edge.mv()?)?;
-            let all = f64::from(edge.completed()) * f64::from(note.passed.weight);
-            let q = (sign * f64::from(note.passed.utility) / most) as f32;
-            Some((Branch { n: all as f32, q, p: edge.p() }, Visited { edge, next, weight: 0.0, all }))
+            Some(Visited { edge, next, weight: f64::from(edge.completed()) * f64::from(note.passed.weight) })
+        })
+    }
+
+    /// The moves of a node that were visited, with their weights in the position's averages.
+    pub(super) fn all_visited<'s>(&'s self, node: &NodeView<'s, Tree<'m>>, at: At) -> AllVisited<'s, 'm> {
+        let (sign, most) = (self.sign(at), self.context.plan.factors.most());
+        let branch = |Visited { edge, next, weight }: &Visited<'s, 'm>| {
+            let q = (sign * f64::from(self.notes.get(*next).passed.utility) / most) as f32;
+            Branch { n: *weight as f32, q, p: self.plain_prior(at, edge) }
         };
-        let (branches, mut moves): (Vec<Branch>, Vec<_>) =
-            node.visited().filter(|edge| edge.completed() > 0).filter_map(known).unzip();
+        let visited: Vec<Visited<'s, 'm>> = self.visited(node, at).collect();
+        let branches: Vec<Branch> = visited.iter().map(branch).collect();
         let weighing = &self.context.plan.params.weighing;
         let weights: Vec<f64> = weighing.weights(|| branches.iter().copied()).map(f64::from).collect();
         let kept = weighing.kept(branches.iter().copied()).map(f64::from);
-        let weight: f64 = kept.zip(&moves).map(|(kept, visited)| kept.min(visited.all)).sum();
+        let weight: f64 = kept.zip(&visited).map(|(kept, visited)| kept.min(visited.weight)).sum();
         let factor = weight / weights.iter().sum::<f64>();
-        moves.iter_mut().zip(weights).for_each(|(visited, weight)| visited.weight = weight * factor);
+        let moves = visited.into_iter().zip(weights.into_iter().map(|weight| weight * factor)).collect();
         AllVisited { moves, weight }
+    }
+
+    /// A move's prior before it is flattened, which only those of the root are.
+    fn plain_prior(&self, at: At, edge: &EdgeView<'_, Tree<'_>>) -> f32 {
+        let of_root = edge.mv().filter(|_| at == 0).and_then(|mv| self.context.priors.get(usize::from(mv.0)));
+        of_root.map_or(edge.p(), |prior| prior.max(f32::MIN_POSITIVE))
     }
 
     /// 1 if White is to move, −1 if Black is.
@@ -96,13 +112,13 @@ impl<'m> Search<'m> {
         let view = self.core.node(node);
         let (mut count, mut before) = (0, 0.0);
         let (mut utility, mut square) = (0.0, 0.0);
-        let AllVisited { moves, weight } = self.visited(&view, at);
-        for visited in moves {
+        let AllVisited { moves, weight } = self.all_visited(&view, at);
+        for (visited, weight) in moves {
             let Passed { utility: mean, square: of_squares, .. } = self.notes.get(visited.next).passed;
             count += visited.edge.completed();
-            before += visited.all;
-            utility += visited.weight * f64::from(mean);
-            square += visited.weight * f64::from(of_squares);
+            before += visited.weight;
+            utility += weight * f64::from(mean);
+            square += weight * f64::from(of_squares);
         }
         let below = if weight > 0.0 { utility / weight } else { 0.0 };
         let own = self.notes.correct(at, before, below, &self.context.plan.correction);

@@ -30,6 +30,7 @@ mod human;
 mod imitation;
 mod input;
 pub mod notes;
+mod ownership;
 pub mod params;
 mod plan;
 pub mod restrictions;

@@ -31,6 +31,8 @@ pub struct Note {
     pub passed: Passed,
     /// Whether White is to move.
     pub white_to_move: bool,
+    /// Whether the game has ended.
+    pub has_ended: bool,
     /// The place of its pattern's bias, if it has one, and what the position has added to that.
     pub bias: Option<(Place, Told)>,
     /// Who will own each point, from −1 to 1 in steps of 1/32767; empty if it is not needed.
@@ -136,7 +138,8 @@ impl Note {
         };
         let ownership = if keeps_ownership { size.points().map(step).collect() } else { Box::default() };
         let white_to_move = side == Color::White;
-        Self { outlook, lead: outlook.score, white_to_move, ownership, ..Self::default() }.worth(utility(&outlook))
+        Self { outlook, lead: outlook.score, white_to_move, has_ended: true, ownership, ..Self::default() }
+            .worth(utility(&outlook))
     }
 
     /// The note as the mean of one visit.

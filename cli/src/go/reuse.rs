@@ -2,15 +2,14 @@
 //!
 //! What the network has said of a position stays. What belongs to the root alone is made anew when the game goes on:
 //! its policy (temperature, noise, symmetries, optimism, moves that are left out), by `Search::renew_root` of the core,
-//! and the utility of a score, which depends on what is expected at the root; with that every value in the tree is
-//! computed anew, from the leaves to the root (`Search::revalue_edge`, `Search::revalue`).
+//! and the utility of a score, which depends on what is expected at the root, now by the search so far; with that every
+//! value in the tree is computed anew, from the leaves to the root (`Search::revalue_edge`, `Search::revalue`).
 
 use super::backup::lacks_visits;
 use super::notes::At;
 use super::plan::advantage;
-use super::root::RootContext;
 use super::{Game, Plan, Search};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use oncilla_core::Move;
 use oncilla_core::repository::Key;
 use oncilla_core::search::NodeView;
@@ -40,18 +39,13 @@ impl<'m> Search<'m> {
 
     /// Keeps what is below a line of moves from the earlier root; the new root is evaluated as `self.context` says.
     /// False if nothing is there: then all that is left has to be forgotten.
-    pub(super) fn keep(&mut self, line: &[Move], before: &RootContext) -> bool {
+    pub(super) fn keep(&mut self, line: &[Move]) -> bool {
         if self.core.advance(line) == 0 || !self.notes.advance(line, self.context.plan.correction.free) {
             return false;
         }
+        self.expect_as_so_far();
         let (utility, context) = (self.context.utility, &self.context);
-        let weighing = |context: &RootContext| (context.plan.params.weighing, context.plan.correction);
-        // If the search goes on with the same position (for instance when a search in the opponent's time was asked
-        // something else), every value stays as it is.
-        let is_valued = line.is_empty() && utility == before.utility && weighing(context) == weighing(before);
-        if !is_valued {
-            self.notes.revalue(|outlook| utility.of(outlook));
-        }
+        self.notes.revalue(|outlook| utility.of(outlook));
         let (key, side) = (context.root.graph_key(), context.root.side_to_move());
         let note = context.note_of(&context.raw, side, self.keeps_ownership(0));
         let value = self.context.raw_value_of(&note);
@@ -60,12 +54,18 @@ impl<'m> Search<'m> {
         let mut logits = self.logits(&self.context.raw, moves, 0);
         let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();
         let is_renewed = self.core.renew_root(value, &moves, &mut logits).is_ok();
-        match (is_renewed, self.core.root().map(|root| root.key())) {
-            (true, Some(root)) if is_valued => self.sum_up(root, 0),
-            (true, _) => self.revalue(),
-            (false, _) => {}
+        if is_renewed {
+            self.revalue();
         }
         is_renewed
+    }
+
+    /// Centres the utility of scores near the mean score of the root's visits, as KataGo does.
+    fn expect_as_so_far(&mut self) {
+        if let Some((root, (at, _))) = self.tree().zip(self.notes.root()) {
+            let score = self.averages(&root, at, &mut HashMap::new()).score;
+            self.context.expect(score);
+        }
     }
 
     /// Sets every value in the tree to that of its note, or to a mean of such values.

@@ -17,6 +17,8 @@ pub(super) struct RootContext {
     pub(super) root: Arc<Game>,
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
+    /// The prior of each move of the root, as `rootPolicyTemperature` changes it, before it is flattened.
+    pub(super) priors: Vec<f32>,
     /// The evaluation of the root by the network for human play.
     pub(super) human: Option<Arc<Evaluation>>,
     /// The priors of that evaluation, flattened like all priors of the root; none without it.
@@ -39,9 +41,15 @@ impl RootContext {
         let symmetries = symmetries(&root, &plan);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
+        let priors = tempered(&raw.policy, plan.root_temperature);
         let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
         let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
-        Self { root, plan, raw, human, human_priors, utility, symmetries, costs, useless }
+        Self { root, plan, raw, priors, human, human_priors, utility, symmetries, costs, useless }
+    }
+
+    /// Centres the dynamic part of the utility near another expected score for White than the network's.
+    pub(super) fn expect(&mut self, white_score: f64) {
+        self.utility = Utility::new(self.plan.factors, self.root.size().area(), white_score);
     }
 
     /// The utility for White of a move of the root in addition to that of the position after it, if that has this
@@ -120,6 +128,13 @@ impl RootContext {
         }
         found.into_iter().map(|(_, symmetry)| symmetry).collect()
     }
+}
+
+/// The probabilities of a policy with its logits divided by a temperature. What is illegal has none.
+fn tempered(policy: &[f32], temperature: f32) -> Vec<f32> {
+    let powers: Vec<f32> = policy.iter().map(|p| p.max(0.0).powf(1.0 / temperature)).collect();
+    let sum: f32 = powers.iter().sum();
+    powers.into_iter().map(|power| power / sum).collect()
 }
 
 /// The symmetries that, as in KataGo, leave the root's stones and the set of moves that may be searched there

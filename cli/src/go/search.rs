@@ -5,7 +5,7 @@ use super::backup::{AllVisited, Visited};
 use super::bias::Pattern;
 use super::evaluator::{Batch, Evaluator};
 use super::human::Way;
-use super::notes::{At, Averages, Note, Notes, Owned};
+use super::notes::{At, Averages, Note, Notes};
 use super::root::{RootContext, RootEvaluations};
 use super::utility::Outlook;
 use super::{Evaluation, Game, Plan};
@@ -17,7 +17,6 @@ use oncilla_core::search::{Event, Gathered, NodeView, Params, Refused};
 use oncilla_core::tree::Tree;
 use oncilla_go::area::taxed_area;
 use oncilla_go::{Color, Ending as GameEnding, Move as GoMove, Outcome, PointSet, Symmetry};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -109,12 +108,14 @@ impl<'m> Search<'m> {
         }
         let mut evaluations = RootEvaluations::of(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.append(&mut evaluations.said);
-        let before = std::mem::replace(&mut self.context, RootContext::new(root, plan, evaluations));
+        self.context = RootContext::new(root, plan, evaluations);
         (self.playouts, self.aside) = (0, 0);
         self.prepare_root();
-        if !line.is_some_and(|line| self.keep(&line, &before)) {
+        let by_network = self.context.utility;
+        if !line.is_some_and(|line| self.keep(&line)) {
             self.core.clear();
             self.notes = Notes::default();
+            self.context.utility = by_network;
         }
         Ok(())
     }
@@ -135,11 +136,8 @@ impl<'m> Search<'m> {
     /// The sum of the flattened priors of the root's moves that may be searched, where the priors before flattening are
     /// normalised over all moves.
     fn root_policy_sum(&self) -> f32 {
-        let RootContext { plan, raw, .. } = &self.context;
-        let tempered = |p: f32| p.max(0.0).powf(1.0 / plan.root_temperature);
-        let all: f32 = raw.policy.iter().copied().map(tempered).sum();
-        let prior = |mv: &GoMove| tempered(raw.policy[mv.index()]) / all;
-        self.root_moves().iter().map(|mv| prior(mv).powf(1.0 / plan.root_flattening)).sum()
+        let RootContext { plan, priors, .. } = &self.context;
+        self.root_moves().iter().map(|mv| priors[mv.index()].powf(1.0 / plan.root_flattening)).sum()
     }
 
     /// Sets the time at which the search has to end, even if a device has not finished a batch; but the root gets a
@@ -519,9 +517,9 @@ impl<'m> Search<'m> {
         // If the game has ended here, all visits are the node's own.
         let own = if node.is_expanded() { 1 } else { node.n() };
         let own = self.notes.get(at).averages().times(own);
-        let AllVisited { moves, weight: of_moves } = self.visited(node, at);
+        let AllVisited { moves, weight: of_moves } = self.all_visited(node, at);
         let mut all = own;
-        for Visited { edge, next, weight, .. } in moves {
+        for (Visited { edge, next, .. }, weight) in moves {
             // If the child was folded, only its own note is left.
             let folded = || self.notes.get(next).averages().times(edge.completed());
             let below = edge.child().map_or_else(folded, |child| self.averages(&child, next, known));
@@ -530,35 +528,6 @@ impl<'m> Search<'m> {
         all.weight = own.weight + of_moves;
         known.insert(at, all);
         all
-    }
-
-    /// The mean and the deviation of each point's ownership over all visits of a node, weighted like its averages, from
-    /// White's view.
-    pub fn ownership(&self, node: NodeView<'_, Tree<'m>>, at: At) -> (Vec<f64>, Vec<f64>) {
-        let mut owned = Owned::new(self.context.root.size().area());
-        // The nodes are visited ply by ply, so that a position to which several lines lead is visited once, and in a
-        // fixed order, so that rounding is the same in every run.
-        let mut ply = BTreeMap::from([(at, (node, 1.0))]);
-        while !ply.is_empty() {
-            let mut below: BTreeMap<At, (NodeView<'_, Tree<'m>>, f64)> = BTreeMap::new();
-            for (at, (node, share)) in ply {
-                let AllVisited { moves, weight } = self.visited(&node, at);
-                let note = self.notes.get(at);
-                let own =
-                    f64::from(note.own_weight) * if node.is_expanded() { 1.0 } else { f64::from(node.n().max(1)) };
-                let all = own + weight;
-                note.add_ownership(share * own / all, &mut owned);
-                for Visited { edge, next, weight, .. } in moves {
-                    let share = share * weight / all;
-                    match edge.child() {
-                        Some(child) => below.entry(next).or_insert((child, 0.0)).1 += share,
-                        None => self.notes.get(next).add_ownership(share, &mut owned),
-                    }
-                }
-            }
-            ply = below;
-        }
-        owned.means()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The arguments of `lz-analyze`, `kata-analyze` and similar commands, and the lines that these commands write.
 
 use oncilla_go::{Color, Move, Size};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +25,6 @@ pub enum Style {
 pub struct AnalyzeRequest {
     /// The time from one line to the next; `None` for no lines before the end.
     pub interval: Option<Duration>,
-    /// The least number of moves in a line.
-    min_moves: usize,
     /// The largest number of moves in a line; `None` for all.
     max_moves: Option<usize>,
     /// Moves that are left out.
@@ -80,7 +78,7 @@ impl AnalyzeRequest {
             let mut used = 1;
             match key.to_ascii_lowercase().as_str() {
                 "interval" => request.interval = Some(interval(value()?)?),
-                "minmoves" => request.min_moves = args::number(value()?, "a number of moves")?,
+                "minmoves" => request.wanted.min_moves = args::number(value()?, "a number of moves")?,
                 "maxmoves" => request.max_moves = Some(args::number(value()?, "a number of moves")?),
                 "ownership" => request.wanted.ownership = switch(value()?)?,
                 "ownershipstdev" => request.wanted.ownership_stdev = switch(value()?)?,
@@ -101,18 +99,14 @@ impl AnalyzeRequest {
             rest = &others[used..];
         }
         request.restrictions = restrictions(&avoid, &allow, size)?.into();
-        // The facts about moves without visits come from the network's policy.
-        request.wanted.policy = request.min_moves > 0;
         request.wanted.pv_visits = request.pv_visits || request.pv_edge_visits;
         Ok((request, color))
     }
 
     /// The line, without its end, for a reporter's `answer` about a search.
-    pub fn line(&self, style: Style, answer: &Object, size: Size) -> String {
-        let known = answer.get("moveInfos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let mut infos: Vec<Object> = known.iter().filter_map(|info| info.as_object().cloned()).collect();
-        self.add_unvisited(&mut infos, answer, size);
-        let shown = infos.iter().take(self.max_moves.unwrap_or(usize::MAX));
+    pub fn line(&self, style: Style, answer: &Object) -> String {
+        let infos = answer.get("moveInfos").and_then(Value::as_array).into_iter().flatten();
+        let shown = infos.filter_map(Value::as_object).take(self.max_moves.unwrap_or(usize::MAX));
         let mut parts: Vec<String> = shown.map(|info| self.move_info(style, info)).collect();
         if style == Style::Kata {
             if self.root_info
@@ -123,39 +117,6 @@ impl AnalyzeRequest {
             parts.extend(["ownership", "ownershipStdev"].into_iter().filter_map(|name| list(name, name, answer)));
         }
         parts.join(" ")
-    }
-
-    /// Adds moves without visits, the likeliest first, if fewer than `min_moves` were visited.
-    fn add_unvisited(&self, infos: &mut Vec<Object>, answer: &Object, size: Size) {
-        if infos.len() >= self.min_moves {
-            return;
-        }
-        let policy = answer.get("policy").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let mut others: Vec<(f64, String)> = policy
-            .iter()
-            .zip(size.points().chain([size.pass()]))
-            .filter_map(|(prior, mv)| {
-                Some((prior.as_f64().filter(|prior| *prior >= 0.0)?, size.format(mv).to_string()))
-            })
-            .filter(|(_, text)| infos.iter().all(|info| info["move"] != json!(text)))
-            .collect();
-        others.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let root = answer.get("rootInfo").and_then(Value::as_object).cloned().unwrap_or_default();
-        for (prior, text) in others.into_iter().take(self.min_moves - infos.len()) {
-            let mut info = root.clone();
-            info.insert("lcb".into(), root.get("winrate").cloned().unwrap_or_default());
-            info.insert("utilityLcb".into(), root.get("utility").cloned().unwrap_or_default());
-            info.insert("scoreMean".into(), root.get("scoreLead").cloned().unwrap_or_default());
-            for name in ["visits", "edgeVisits"] {
-                info.insert(name.into(), json!(0));
-            }
-            info.insert("weight".into(), json!(0.0));
-            info.insert("prior".into(), json!(prior));
-            info.insert("order".into(), json!(infos.len()));
-            info.insert("pv".into(), json!([text]));
-            info.insert("move".into(), json!(text));
-            infos.push(info);
-        }
     }
 
     fn move_info(&self, style: Style, info: &Object) -> String {
@@ -298,6 +259,7 @@ fn plain(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const SIZE: Size = Size::STANDARD;
 
@@ -331,8 +293,8 @@ mod tests {
         assert!(
             request.wanted.ownership && request.wanted.ownership_stdev && request.wanted.pv_visits && request.root_info
         );
-        assert!(!request.wanted.moves_ownership && request.wanted.policy);
-        assert_eq!((request.min_moves, request.max_moves), (2, Some(5)));
+        assert!(!request.wanted.moves_ownership);
+        assert_eq!((request.wanted.min_moves, request.max_moves), (2, Some(5)));
         let at = |text| SIZE.parse(text).unwrap();
         assert!(
             !request.restrictions.allows(Color::Black, 2, at("D4"))
@@ -390,10 +352,10 @@ mod tests {
         });
         let answer = json!({
             "moveInfos": [info], "rootInfo": { "visits": 13, "winrate": 0.48, "utility": -0.5, "scoreLead": 1.5 },
-            "policy": [0.5, -1.0, 0.25], "ownership": [1.0, 0.0],
+            "ownership": [1.0, 0.0],
         });
         let answer = answer.as_object().unwrap();
-        let line = |text: &str, style| read(text).unwrap().0.line(style, answer, SIZE);
+        let line = |text: &str, style| read(text).unwrap().0.line(style, answer);
         let lz = line("", Style::Lz);
         assert_eq!(lz, "info move D4 visits 12 winrate 4802 prior 2211 lcb 4781 order 0 pv D4 Q16");
         let kata = line("rootInfo true", Style::Kata);
@@ -402,8 +364,6 @@ mod tests {
             "info move D4 visits 12 edgeVisits 11 utility -0.5 winrate 0.4802 prior 0.2211 lcb 0.4781 order 0 pv D4 Q16 \
              movesOwnership 0.5 -0.25 rootInfo visits 13 utility -0.5 winrate 0.48 scoreLead 1.5 ownership 1.0 0.0"
         );
-        let two = line("minmoves 2", Style::Lz);
-        assert!(two.ends_with("info move A19 visits 0 winrate 4800 prior 5000 lcb 4800 order 1 pv A19"), "{two}");
-        assert!(!line("minmoves 2 maxmoves 1", Style::Lz).contains("A19"));
+        assert_eq!(line("maxmoves 0", Style::Lz), "");
     }
 }

@@ -325,7 +325,7 @@ impl LineWriter {
 
     fn last(&self, params: &Params, search: &Search<'_>) -> String {
         let answer = Reporter::new(params, self.request.wanted, search).answer();
-        self.request.line(self.style, &answer, search.root().size())
+        self.request.line(self.style, &answer)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which move of the root is to be played, as KataGo chooses it: by visits, without those that the search would not
-//! make now that it knows more, and by lower bounds.
+//! Which move is to be played, as KataGo chooses it: by the weights of visits and by lower bounds; at the root without
+//! the visits that the search would not make now that it knows more.
 
 use crate::go::Params;
 use crate::go::notes::Averages;
@@ -9,10 +9,10 @@ use oncilla_core::search::puct;
 /// In the choice of the move that the others are compared with, a prior of 1 counts as this many visits.
 const VISITS_OF_PRIORS: f64 = 2.0;
 
-/// A move of the root.
+/// A move of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Arm {
-    /// The visits that came by the root.
+    /// The visits that came by this move.
     pub(super) visits: u32,
     /// The weight of these visits together.
     pub(super) weight: f64,
@@ -28,9 +28,10 @@ pub(super) struct Arm {
 }
 
 impl Arm {
-    /// The lower end of the utilities that the move may have.
+    /// The lower end of the utilities that the move may have. That of a move whose visits do not count is below all
+    /// others, as in KataGo, whatever these visits have found.
     pub(super) fn bound(&self) -> f64 {
-        self.utility - self.radius
+        if self.weight > 0.0 { self.utility - self.radius } else { -self.radius }
     }
 
     /// How well explored the move is, as in KataGo: its last visit may be one that finds out how bad it is, and if
@@ -41,12 +42,28 @@ impl Arm {
     }
 }
 
-/// Values moves by their priors, the largest of which counts 1. KataGo does so if no move has a value: it may be that
-/// the root has not counted the visits of any.
+/// The largest of the numbers and its place; of equals the first one.
+fn largest(of: impl Iterator<Item = (usize, f64)>) -> Option<(usize, f64)> {
+    of.reduce(|best, other| if other.1 > best.1 { other } else { best })
+}
+
+/// The place of the move that is explored best, with which the others are compared.
+fn best_explored(arms: &[Arm]) -> Option<usize> {
+    largest(arms.iter().map(Arm::explored).enumerate()).map(|(at, _)| at)
+}
+
+/// Values moves by their priors. KataGo does so if no move has a value: it may be that the root has not counted the
+/// visits of any.
 pub(super) fn value_by_priors(arms: &mut [Arm]) {
-    let largest = arms.iter().map(|arm| arm.prior).fold(0.0, f64::max);
-    if largest > 0.0 {
-        arms.iter_mut().for_each(|arm| arm.value = arm.prior / largest);
+    arms.iter_mut().for_each(|arm| arm.value = arm.prior);
+}
+
+/// Scales values so that the largest is at least 1, as KataGo does: where evaluations are uncertain a move may have
+/// less than the weight of one visit. The order and the proportions of the values stay the same.
+pub(super) fn scale_to_one(arms: &mut [Arm]) {
+    let largest = arms.iter().map(|arm| arm.value).fold(0.0, f64::max);
+    if largest > 0.0 && largest < 1.0 {
+        arms.iter_mut().for_each(|arm| arm.value /= largest);
     }
 }
 
@@ -57,7 +74,7 @@ impl Params {
     pub(super) fn radius(&self, averages: &Averages, most: f64) -> f64 {
         let (weight, visits) = (averages.weight, averages.effective());
         if weight <= 0.0 {
-            return 2.0 * most;
+            return 2.0 * most * self.lcb_stdevs;
         }
         let prior = weight / visits.powi(3);
         let mean_square = averages.utility * averages.utility;
@@ -85,11 +102,7 @@ impl Params {
     /// Gives each move its value: the weight that PUCT would give it now if the best explored move has the weight that
     /// it has, or its own weight if that is less. Returns the weight of the best explored move.
     pub(super) fn prune(&self, root: &Averages, arms: &mut [Arm]) -> f64 {
-        let explored = arms.iter().enumerate().map(|(at, arm)| (at, arm.explored()));
-        // Of equals the first one is taken.
-        let Some((at, _)) = explored.reduce(|best, other| if other.1 > best.1 { other } else { best }) else {
-            return 0.0;
-        };
+        let Some(at) = best_explored(arms) else { return 0.0 };
         let best = arms[at];
         let exploration = self.exploration(root, arms.iter().map(|arm| arm.weight).sum());
         let level = best.utility + exploration * best.prior / (1.0 + best.weight);
@@ -111,18 +124,22 @@ impl Params {
         }
         let least = self.min_visit_prop_for_lcb * explored;
         let eligible = arms.iter().enumerate().filter(|(_, arm)| arm.value > 0.0 && arm.value >= least);
-        let bounds = eligible.map(|(at, arm)| (at, arm.bound()));
-        let Some((best, bound)) = bounds.reduce(|best, other| if other.1 > best.1 { other } else { best }) else {
-            return;
-        };
+        let Some((best, bound)) = largest(eligible.map(|(at, arm)| (at, arm.bound()))) else { return };
         let raised = |other: &Arm| {
             let excess = bound - other.bound();
             // How many times as wide the other move's interval would have to be.
-            let ratio = (other.radius + excess) / (other.radius + 0.2 * excess);
-            if excess > 0.0 { other.value * ratio * ratio } else { 0.0 }
+            let ratio = if excess > 0.0 { (other.radius + excess) / (other.radius + 0.2 * excess) } else { 1.0 };
+            if excess >= 0.0 { other.value * ratio * ratio } else { 0.0 }
         };
         let value = arms.iter().map(raised).fold(arms[best].value, f64::max);
         arms[best].value = value;
+    }
+
+    /// The place of the move that would be chosen below the root, where every move keeps its weight.
+    pub(super) fn chosen(&self, arms: &mut [Arm]) -> Option<usize> {
+        let explored = best_explored(arms).map(|at| arms[at].value)?;
+        self.prefer_by_bound(explored, arms);
+        largest(arms.iter().map(|arm| arm.value).enumerate()).map(|(at, _)| at)
     }
 }
 
@@ -171,6 +188,46 @@ mod tests {
         let mut few = [arm(10.0, 0.1, 0.5), arm(1.0, 0.2, 0.3)];
         Params::default().prefer_by_bound(10.0, &mut few);
         assert_eq!(few[1].value, 1.0);
+    }
+
+    #[test]
+    fn without_visits_priors_are_values() {
+        let mut arms = [arm(0.0, 0.0, 0.5), arm(0.0, 0.0, 0.25), arm(0.0, 0.0, 0.0)];
+        value_by_priors(&mut arms);
+        scale_to_one(&mut arms);
+        assert_eq!(arms.map(|arm| arm.value), [1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn the_largest_value_is_at_least_one() {
+        let scaled = |weights: [f64; 2]| {
+            let mut arms = weights.map(|weight| arm(weight, 0.0, 0.1));
+            scale_to_one(&mut arms);
+            arms.map(|arm| arm.value)
+        };
+        assert_eq!(scaled([0.5, 0.25]), [1.0, 0.5]);
+        assert_eq!(scaled([1.5, 0.25]), [1.5, 0.25]);
+        assert_eq!(scaled([0.0, 0.0]), [0.0, 0.0]);
+    }
+
+    /// Below the root a move keeps its weight, however bad it has become; a better bound may outweigh it.
+    #[test]
+    fn below_the_root_weights_and_bounds_choose() {
+        let chosen = |arms: &[Arm]| Params::default().chosen(&mut arms.to_vec());
+        assert_eq!(chosen(&[arm(3.0, 0.1, 0.2), arm(5.0, 0.2, 0.1), arm(5.0, 0.2, 0.3)]), Some(1));
+        assert_eq!(chosen(&[arm(20.0, -0.2, 0.3), arm(10.0, 0.3, 0.1)]), Some(1));
+        assert_eq!(chosen(&[arm(20.0, -0.2, 0.3), arm(2.0, 0.3, 0.1)]), Some(0));
+        assert_eq!(chosen(&[]), None);
+        let by_weight = Params { use_lcb_for_selection: false, ..Params::default() };
+        assert_eq!(by_weight.chosen(&mut [arm(20.0, -0.2, 0.3), arm(10.0, 0.3, 0.1)]), Some(0));
+    }
+
+    #[test]
+    fn no_bound_is_below_that_of_visits_that_do_not_count() {
+        let radius = Params::default().radius(&Averages { utility: 0.5, ..Averages::default() }, 1.4);
+        assert_eq!(radius, 14.0);
+        assert_eq!(Arm { radius, ..arm(0.0, 0.5, 0.1) }.bound(), -14.0);
+        assert_eq!(arm(1.0, 0.5, 0.1).bound(), 0.4);
     }
 
     /// Two visits with 0.5 and −0.1 have a variance of 0.09, and a quarter of a visit adds 1.4² to it.

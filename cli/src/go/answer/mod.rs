@@ -3,7 +3,9 @@
 
 mod choice;
 mod hashes;
+mod line;
 mod model;
+mod unvisited;
 
 use hashbrown::HashMap;
 use oncilla_core::search::EdgeView;
@@ -18,12 +20,10 @@ use super::{Evaluation, Params, Search};
 use crate::fields::{BadField, Fields, Object};
 use crate::json::number;
 use crate::options::Perspective;
-use choice::{Arm, value_by_priors};
+use choice::{Arm, scale_to_one, value_by_priors};
 use hashes::hashes;
+use line::Ply;
 pub use model::describe_model;
-
-/// The longest line of play: the first move and as many more as a query may ask for.
-const LONGEST_PV: usize = 1001;
 
 /// What an answer contains besides what all answers have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Wanted {
     pub pv_visits: bool,
     /// `noResultValue`.
     pub no_result_value: bool,
+    /// The least number of moves: if fewer were visited, others are added.
+    pub min_moves: usize,
 }
 
 impl Wanted {
@@ -60,6 +62,7 @@ impl Wanted {
             policy: fields.switch("includePolicy")?,
             pv_visits: fields.switch("includePVVisits")?,
             no_result_value: fields.switch("includeNoResultValue")?,
+            min_moves: 0,
         })
     }
 }
@@ -87,17 +90,18 @@ pub struct Choice {
     pub waits: bool,
 }
 
-/// A move of the root.
+/// A move that was visited.
 struct Candidate<'r, 's> {
     edge: EdgeView<'r, Tree<'s>>,
     mv: oncilla_core::Move,
+    /// The position after it.
     at: At,
     averages: Averages,
     visits: u32,
     edge_visits: u32,
     /// The facts by which the move is chosen.
     arm: Arm,
-    /// The move's value before bounds are looked at.
+    /// The value of a move of the root before bounds are looked at.
     pruned: f64,
 }
 
@@ -134,11 +138,13 @@ impl<'r, 's> Reporter<'r, 's> {
         answer.insert("rootInfo".into(), self.root_info(&candidates, &mut known));
         let mut infos = Vec::new();
         for candidate in &candidates {
-            infos.push(self.move_info(infos.len(), candidate, Symmetry::NONE));
-            for symmetry in self.search.stands_for(Move(candidate.mv.0)) {
-                infos.push(self.move_info(infos.len(), candidate, symmetry));
+            let line = self.line(candidate, &mut known);
+            let images = self.search.stands_for(Move(candidate.mv.0));
+            for image in [Symmetry::NONE].into_iter().chain(images) {
+                infos.push(self.move_info(infos.len(), candidate, &line, image));
             }
         }
+        self.add_unvisited(&mut infos, &candidates, &mut known);
         answer.insert("moveInfos".into(), Json::Array(infos));
         if policy {
             let words = [("policy", Some(self.search.raw())), ("humanPolicy", self.search.human())];
@@ -169,20 +175,7 @@ impl<'r, 's> Reporter<'r, 's> {
     /// The visited moves of the root, the one to play first.
     fn candidates(&self, known: &mut HashMap<At, Averages>) -> Vec<Candidate<'r, 's>> {
         let Some((root, (at_root, _))) = self.search.tree().zip(self.search.notes().root()) else { return Vec::new() };
-        let candidate = |edge: EdgeView<'r, Tree<'s>>| {
-            let mv = edge.mv()?;
-            let edge_visits = edge.completed();
-            let (at, note) = self.search.notes().next(at_root, mv)?;
-            let child = edge.child();
-            let averages = child
-                .map_or_else(|| note.averages().times(edge_visits), |child| self.search.averages(&child, at, known));
-            let visits = child.map_or(edge_visits, |child| child.n().max(edge_visits));
-            (visits > 0).then(|| {
-                let arm = self.arm(mv, &averages, edge_visits, visits);
-                Candidate { edge, mv, at, averages, visits, edge_visits, arm, pruned: 0.0 }
-            })
-        };
-        let mut all: Vec<_> = root.visited().filter_map(candidate).collect();
+        let mut all: Vec<_> = root.visited().filter_map(|edge| self.candidate(at_root, edge, known)).collect();
         let of_root = self.search.averages(&root, at_root, known);
         self.give_values(&of_root, &mut all);
         all.sort_by(|a, b| {
@@ -192,18 +185,41 @@ impl<'r, 's> Reporter<'r, 's> {
         all
     }
 
-    /// The arm of a move with these averages, of whose `visits` visits `edge_visits` came by the root.
-    fn arm(&self, mv: oncilla_core::Move, averages: &Averages, edge_visits: u32, visits: u32) -> Arm {
+    /// A move from the position `at`, if it was visited.
+    fn candidate(
+        &self,
+        at: At,
+        edge: EdgeView<'r, Tree<'s>>,
+        known: &mut HashMap<At, Averages>,
+    ) -> Option<Candidate<'r, 's>> {
+        let (mv, edge_visits) = (edge.mv()?, edge.completed());
+        let (next, note) = self.search.notes().next(at, mv)?;
+        let child = edge.child();
+        let averages =
+            child.map_or_else(|| note.averages().times(edge_visits), |child| self.search.averages(&child, next, known));
+        let visits = child.map_or(edge_visits, |child| child.n().max(edge_visits));
+        (visits > 0).then(|| {
+            let arm = self.arm(at, &edge, &averages, visits);
+            Candidate { edge, mv, at: next, averages, visits, edge_visits, arm, pruned: 0.0 }
+        })
+    }
+
+    /// The arm of a move from the position `at`, after which there is a position with these averages and visits.
+    fn arm(&self, at: At, edge: &EdgeView<'r, Tree<'s>>, averages: &Averages, visits: u32) -> Arm {
+        let edge_visits = edge.completed();
         // The product comes first: if each visit counts 1, that is exact.
-        let by_root = |of_all: f64| of_all * f64::from(edge_visits) / f64::from(visits);
-        let (weight, weight_square) = (by_root(averages.weight), by_root(averages.weight_square));
-        let by_root = Averages { weight, weight_square, ..*averages };
+        let by_edge = |of_all: f64| of_all * f64::from(edge_visits) / f64::from(visits);
+        let (weight, weight_square) = (by_edge(averages.weight), by_edge(averages.weight_square));
+        let by_edge = Averages { weight, weight_square, ..*averages };
+        // Only moves of the root have a bonus, and a prior other than that of the tree.
+        let of_root = edge.mv().filter(|_| at == 0).map(|mv| Move(mv.0));
+        let bonus = of_root.map_or(0.0, |mv| self.search.bonus(mv, averages));
         Arm {
             visits: edge_visits,
             weight,
-            utility: self.to_move() * (averages.utility + self.search.bonus(Move(mv.0), averages)),
-            prior: self.prior(Move(mv.0)),
-            radius: self.params.radius(&by_root, self.search.plan().factors.most()),
+            utility: self.search.sign(at) * (averages.utility + bonus),
+            prior: of_root.map_or_else(|| edge.p().into(), |mv| self.prior(mv)),
+            radius: self.params.radius(&by_edge, self.search.plan().factors.most()),
             value: weight,
         }
     }
@@ -219,10 +235,13 @@ impl<'r, 's> Reporter<'r, 's> {
         if !has_values {
             value_by_priors(&mut arms);
         }
-        all.iter_mut().zip(&arms).for_each(|(candidate, arm)| candidate.pruned = arm.value);
+        let mut scaled = arms.clone();
+        scale_to_one(&mut scaled);
+        all.iter_mut().zip(&scaled).for_each(|(candidate, arm)| candidate.pruned = arm.value);
         if has_values {
             self.params.prefer_by_bound(explored, &mut arms);
         }
+        scale_to_one(&mut arms);
         all.iter_mut().zip(arms).for_each(|(candidate, arm)| candidate.arm = arm);
     }
 
@@ -265,7 +284,7 @@ impl<'r, 's> Reporter<'r, 's> {
     }
 
     /// The information about a move that was searched, or about the image for which it stands.
-    fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>, image: Symmetry) -> Json {
+    fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>, line: &[Ply], image: Symmetry) -> Json {
         let Candidate { edge, averages, visits, edge_visits, arm, .. } = candidate;
         let mut info = Object::new();
         info.insert("move".into(), json!(self.text(candidate.mv, image)));
@@ -294,7 +313,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let factors = &self.search.plan().factors;
         let of_win = 0.5 * factors.win_loss / factors.most();
         info.insert("lcb".into(), number(self.winrate(averages.winrate()) + below * of_win));
-        self.put_line(&mut info, candidate, image);
+        self.put_line(&mut info, line, image);
         let Wanted { moves_ownership, moves_ownership_stdev, .. } = self.wanted;
         if (moves_ownership || moves_ownership_stdev)
             && let Some(child) = edge.child()
@@ -306,24 +325,12 @@ impl<'r, 's> Reporter<'r, 's> {
         Json::Object(info)
     }
 
-    /// Puts the line of play that the search expects, beginning with a move of the root, into `info`.
-    fn put_line(&self, info: &mut Object, first: &Candidate<'_, 's>, image: Symmetry) {
-        let most = (self.params.analysis_pv_len + 1).min(LONGEST_PV);
-        let (mut texts, mut visits, mut edge_visits) = (Vec::new(), Vec::new(), Vec::new());
-        let mut edge = Some(first.edge);
-        while let Some((this, mv)) = edge.and_then(|edge| Some((edge, edge.mv()?))).filter(|_| texts.len() < most) {
-            let (own, child) = (this.completed(), this.child());
-            texts.push(self.text(mv, image));
-            edge_visits.push(own);
-            visits.push(child.map_or(own, |child| child.n().max(own)));
-            let next = child.into_iter().flat_map(|child| child.visited()).filter(|edge| edge.completed() > 0);
-            // Of equals the first one is taken, whose prior is larger.
-            edge = next.reduce(|best, edge| if edge.completed() > best.completed() { edge } else { best });
-        }
-        info.insert("pv".into(), json!(texts));
+    /// Puts a line of play, or the image of it, into `info`.
+    fn put_line(&self, info: &mut Object, line: &[Ply], image: Symmetry) {
+        info.insert("pv".into(), line.iter().map(|ply| json!(self.text(ply.mv, image))).collect());
         if self.wanted.pv_visits {
-            info.insert("pvVisits".into(), json!(visits));
-            info.insert("pvEdgeVisits".into(), json!(edge_visits));
+            info.insert("pvVisits".into(), line.iter().map(|ply| json!(ply.visits)).collect());
+            info.insert("pvEdgeVisits".into(), line.iter().map(|ply| json!(ply.edge_visits)).collect());
         }
     }
 

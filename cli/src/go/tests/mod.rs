@@ -1,6 +1,7 @@
 //! Tests of searches with a small network: the sums of their notes, and the ends of games.
 
 mod human;
+mod ownership;
 mod reuse;
 
 use super::notes::{At, Note};

@@ -1,6 +1,7 @@
 //! Tests of trees that are kept from move to move.
 
 use super::*;
+use crate::go::utility::Utility;
 use crate::go::{Limits, Stopped, memory};
 
 /// The query with these settings, and with those under which the network sees the moves of the game.
@@ -55,13 +56,16 @@ fn priors(search: &Search<'_>) -> Vec<f32> {
     priors
 }
 
-/// After some moves, the kept tree is like one of a new search of the position: its root has the same policy and value,
-/// and the values below agree with it.
+/// After some moves, the kept tree is like one of a new search of the position: its root has the same policy and
+/// evaluation, and the values below agree with it. What a score is worth depends on the score that is expected, which
+/// the kept tree knows better; if no part of the utility depends on it, values are the same, too.
 #[test]
 fn a_tree_goes_on_as_if_it_had_begun_here() {
     let mut kept = 0;
     for (seed, rules) in (0..60).zip(RULES.into_iter().cycle()) {
-        let settings = json!({ "rootPolicyTemperature": 1.3, "rootNumSymmetriesToSample": 1 + seed % 3 });
+        let is_centred = seed % 2 == 0;
+        let settings = json!({ "rootPolicyTemperature": 1.3, "rootNumSymmetriesToSample": 1 + seed % 3,
+            "dynamicScoreUtilityFactor": if is_centred { 0.3 } else { 0.0 } });
         let query = playing(&some_game(seed, rules), settings);
         let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
         let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
@@ -87,8 +91,9 @@ fn a_tree_goes_on_as_if_it_had_begun_here() {
             assert_eq!(known.len(), expected.len(), "{seed} {rules}");
             // The visits of a move have not changed its prior.
             assert!(known.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-4), "{seed} {rules}");
-            let own = |search: &Search<'_>| search.notes().root().expect("its note").1.utility;
-            assert_eq!(own(&search), own(fresh), "{seed} {rules}");
+            let [own, expected] = [&search, fresh].map(|search| search.notes().root().expect("its note").1);
+            assert_eq!((own.outlook, own.lead), (expected.outlook, expected.lead), "{seed} {rules}");
+            assert!(is_centred || own.utility == expected.utility, "{seed} {rules}");
         });
         search_on(&mut search, visits + 100);
         assert_eq!((search.visits(), search.playouts()), (visits + 100, 100), "{seed} {rules}");
@@ -98,6 +103,31 @@ fn a_tree_goes_on_as_if_it_had_begun_here() {
         assert!(search.ownership(root, at).0.iter().all(|owned| owned.abs() <= 1.0 + 1e-9));
     }
     assert!(kept > 30, "{kept}");
+}
+
+/// The utility of scores is centred near the mean score of the visits that are kept, and after that near the network's
+/// again if nothing can be kept.
+#[test]
+fn scores_are_centred_as_the_search_so_far_expects() {
+    let query = playing(&json!({ "moves": [["B", "C3"]], "komi": 3.5 }), json!({}));
+    let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
+    let factors = plan.factors;
+    let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+    search_on(&mut search, 300);
+    let by_network = search.context.utility;
+    let root = search.tree().expect("a root");
+    let best = root.visited().max_by_key(EdgeView::completed).expect("a move");
+    let (at, _) = search.notes().next(0, best.mv().expect("its name")).expect("its note");
+    let mean = search.averages(&best.child().expect("its node"), at, &mut HashMap::new()).score;
+    let played = after(&query, &borrowed(&line(&search, 1, 8)));
+    let (game, plan) = asked(&played, 1);
+    search.turn_to(game, plan).expect("a search");
+    assert!(search.visits() > 0);
+    assert_eq!(search.context.utility, Utility::new(factors, 25, mean));
+    super::search(&played, 1, 1, |fresh| assert_ne!(search.context.utility, fresh.context.utility));
+    let (game, plan) = asked(&query, 1);
+    search.turn_to(game, plan).expect("a search");
+    assert_eq!((search.visits(), search.context.utility), (0, by_network));
 }
 
 /// A tree that can't be used for the new position or plan is dropped.
