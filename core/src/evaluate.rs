@@ -113,7 +113,8 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Answer {
-    /// The position's key. A tree does not need it; a graph joins positions that have the same key.
+    /// The position's key. A tree does not need it; a graph joins positions that have the same key, unless it is
+    /// [`Answer::NO_KEY`], which is 0.
     ///
     /// Equal keys mean equal legal moves and equal results, both here and after whatever is played from here on. If the
     /// moves that led here can forbid a move or end the game, a digest of them belongs in the key: the moves since the
@@ -130,6 +131,12 @@ pub struct Answer {
     pub key: u64,
     /// Value and terminal state.
     pub verdict: Verdict,
+}
+
+impl Answer {
+    /// The [`key`](Answer::key) of a host that has none: a graph joins the position with no other one. (A hash that
+    /// happens to be 0 only costs a transposition.)
+    pub const NO_KEY: u64 = 0;
 }
 
 /// The moves from the root to a position.

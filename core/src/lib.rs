@@ -105,7 +105,7 @@
 //!         let left = event.moves().fold(7, |left, taken| left - taken.0);
 //!         let verdict = if left == 0 { Verdict::lost() } else { Verdict::Position(Value::EVEN) };
 //!         let mut policy = [0.0; 2];
-//!         search.settle(event, &Answer { key: 0, verdict }, &mut policy[..left.min(2).into()]).unwrap();
+//!         search.settle(event, &Answer { key: Answer::NO_KEY, verdict }, &mut policy[..left.min(2).into()]).unwrap();
 //!     }
 //!     search.bring_back(&mut events);
 //!     // What met another event's leaf is taken back once that one's answer is in.

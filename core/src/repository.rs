@@ -257,8 +257,9 @@ pub trait Repository: Sync {
     fn discard(&self, key: Key);
 
     /// In a graph: returns the node that has the position already, if there is one other than `node`; otherwise `node`
-    /// has the position from now on, and the result is `None`. `position` is the position's key, and `edges` the number
-    /// of its legal moves, which has to be the same. If `may_join` refuses the node that was found, the result is
+    /// has the position from now on, and the result is `None`. `position` is the position's key (never
+    /// [`Answer::NO_KEY`](crate::evaluate::Answer::NO_KEY)), and `edges` the number of its legal moves, which has to be
+    /// the same. If `may_join` refuses the node that was found, the result is
     /// `None`, too, and `node` has no position. In a tree each path has a node of its own, and the result is `None`.
     /// Called while the thread holds no node.
     fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key>;
