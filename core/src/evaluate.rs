@@ -221,6 +221,10 @@ impl fmt::Debug for Moves<'_> {
 ///
 /// Two players are taken to move in turn: what is good for the side to move is bad for the one that moved. Where a
 /// player moves again, the other one has a forced pass in between.
+///
+/// A line begins at the search's current root. The search does not know which position that is, so the evaluator must:
+/// after [`Search::advance`](crate::search::Search::advance) it has to play the same moves itself (or a new one is made
+/// for the position after them).
 pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;

@@ -17,8 +17,8 @@
 //!
 //! # From an evaluator to the best move
 //!
-//! An [`Evaluator`] gets a position as the moves from the root, and says three things about it: the legal moves, what
-//! the position is worth, and how promising each move looks. [`Search::run`](search::Search::run) asks it about one
+//! An [`Evaluator`] gets a position as the moves from the search's current root, and says three things about it: the
+//! legal moves, what the position is worth, and how promising each move looks. [`Search::run`](search::Search::run) asks it about one
 //! leaf after the other, on one stack:
 //!
 //! ```
@@ -57,9 +57,12 @@
 //! let nth = |index: usize| Move(1 + index as u16); // the move with that place among the legal ones
 //! assert_eq!(search.move_to_play(0, nth), Some(Move(1))); // leaves six, which are lost
 //!
-//! // The game goes on: what was searched below the moves played is kept.
+//! // The game goes on: what was searched below the moves played is kept. Lines begin at the new root from now on, so
+//! // the evaluator has to follow: four matches are left.
 //! search.advance(&[Move(1), Move(2)]);
 //! assert!(search.nodes() > 0);
+//! search.run(&mut Matches(4), MostMoves::<2>, MostPlies::<32>, 100).unwrap();
+//! assert_eq!(search.move_to_play(2, nth), Some(Move(1))); // leaves three, which are lost
 //! ```
 //!
 //! [`Search::move_to_play`](search::Search::move_to_play) is the move to play in a game. It asks its caller for the
@@ -104,8 +107,9 @@
 //!         }
 //!         let left = event.moves().fold(7, |left, taken| left - taken.0);
 //!         let verdict = if left == 0 { Verdict::lost() } else { Verdict::Position(Value::EVEN) };
+//!         let answer = Answer { key: Answer::NO_KEY, verdict }; // a graph would use a key
 //!         let mut policy = [0.0; 2];
-//!         search.settle(event, &Answer { key: Answer::NO_KEY, verdict }, &mut policy[..left.min(2).into()]).unwrap();
+//!         search.settle(event, &answer, &mut policy[..left.min(2).into()]).unwrap();
 //!     }
 //!     search.bring_back(&mut events);
 //!     // What met another event's leaf is taken back once that one's answer is in.

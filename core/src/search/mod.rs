@@ -181,7 +181,8 @@ impl<R: Repository> Search<R> {
         search
     }
 
-    /// Forgets the tree. Events in flight will be refused as stale. Every root move may be searched again.
+    /// Forgets the tree. Events in flight will be refused as stale. Every root move may be searched again. The next root
+    /// is whatever position the [`Evaluator`] says is there after no move: for another game, give it that game's.
     pub fn clear(&mut self) {
         self.repository.clear();
         self.root = self.repository.create(None);
