@@ -231,7 +231,8 @@ pub trait Evaluator {
 
     /// Pushes the legal moves of the position after `line`, no two of them the same, onto `moves`, which is empty when
     /// it is passed in. Their order must depend on the position alone: until an edge is visited, the tree knows it only
-    /// by its index in this list.
+    /// by its index in this list. Only positions are asked about that [`Evaluator::evaluate`] has answered, so all of
+    /// these moves have room if as many logits had.
     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>);
 
     /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order,
@@ -239,6 +240,28 @@ pub trait Evaluator {
     /// probabilities gives their logarithms; one that has no policy gives 0 for every move. The default [policy
     /// temperature](crate::search::Params::policy_temperature), which is Lc0's, makes the probabilities flatter: with a
     /// temperature of 1 they stay as they are.
+    ///
+    /// Both lists have the room that [`MostMoves`](crate::search::MostMoves) says. `extend` and `extend_from_slice`
+    /// tell when that is too little, by a panic and by an error. Logits that are silently left out are moves that the
+    /// search never considers:
+    ///
+    /// ```
+    /// use oncilla_core::heapless::VecView;
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct TooManyMoves;
+    ///
+    /// fn give(logits: &[f32], policy: &mut VecView<f32>) -> Result<(), TooManyMoves> {
+    ///     policy.extend_from_slice(logits).map_err(|_| TooManyMoves)
+    /// }
+    ///
+    /// let mut policy = oncilla_core::heapless::Vec::<f32, 2>::new();
+    /// assert_eq!(give(&[0.0; 3], policy.as_mut_view()), Err(TooManyMoves));
+    /// ```
+    ///
+    /// # Errors
+    /// Whatever keeps the evaluator from answering: the playout is taken back, and
+    /// [`Search::run`](crate::search::Search::run) returns the error.
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
 }
 

@@ -212,7 +212,9 @@
 //! its other playouts, until that search is cleared.
 //!
 //! The caller has to avoid the panics that remain: [`NodeView`](search::NodeView)s and keys belong to the repository
-//! that they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
+//! that they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow
+//! ([`MostMoves`](search::MostMoves) is too small then). A panic of the evaluator takes its playout back: a search
+//! whose caller catches the panic can go on.
 //!
 //! # Rust version
 //!

@@ -1,4 +1,4 @@
-//! What a search does with evaluators of every kind: without keys.
+//! What a search does with evaluators of every kind: without keys, and those that panic.
 
 mod games;
 #[path = "../examples/tic_tac_toe.rs"]
@@ -6,11 +6,12 @@ mod tic_tac_toe;
 
 use games::RandomGame;
 use oncilla_core::Move;
-use oncilla_core::evaluate::{Answer, Evaluator, Moves};
+use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
 use oncilla_core::repository::{Bound, Bounds, Repository};
-use oncilla_core::search::{Event, Gathered, MostMoves, MostPlies, NodeView, Params, Search};
+use oncilla_core::search::{Event, Gathered, MostMoves, MostPlies, NodeView, Params, RunError, Search};
 use oncilla_core::tree::{GraphMemory, TreeMemory};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An evaluator whose positions have no keys.
 struct Keyless<E>(E);
@@ -81,7 +82,7 @@ fn tic_tac_toe_proves_nothing_false_in_a_graph() {
 
 #[test]
 fn a_leaf_without_a_key_is_no_transposition() {
-    let even = Answer { key: Answer::NO_KEY, verdict: oncilla_core::evaluate::Verdict::Position(Default::default()) };
+    let even = Answer { key: Answer::NO_KEY, verdict: Verdict::Position(Value::EVEN) };
     let mut memory = GraphMemory::<10, 200>::new();
     let search = Search::new(memory.lend(), Params::default());
     let mut event = Event::<8>::new();
@@ -92,4 +93,79 @@ fn a_leaf_without_a_key_is_no_transposition() {
         search.answer(&mut event, &even, &mut [0.0; 2]).unwrap();
     }
     assert_eq!((search.nodes(), search.live_nodes()), (3, 3));
+}
+
+/// A game whose evaluator panics once it was asked often enough.
+struct Panicking {
+    game: RandomGame,
+    questions: usize,
+}
+
+impl Panicking {
+    fn ask(&mut self) {
+        assert_ne!(self.questions, 0, "as asked for");
+        self.questions -= 1;
+    }
+}
+
+impl Evaluator for Panicking {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        self.ask();
+        self.game.legal_moves(line, moves);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        self.ask();
+        self.game.evaluate(line, policy)
+    }
+}
+
+/// Wherever an evaluator panics, the search then goes on as if it had not been asked.
+#[test]
+fn a_search_goes_on_after_its_evaluator_has_panicked() {
+    let game = RandomGame::of(11);
+    let mut memory = Box::new(TreeMemory::<2000, 60_000>::new());
+    let mut undisturbed = Search::new(memory.lend(), Params::default());
+    undisturbed.run(&mut game.clone(), MostMoves::<16>, MostPlies::<32>, 200).unwrap();
+    for questions in [0, 1, 2, 3, 50, 51, 100, 101] {
+        let mut memory = Box::new(TreeMemory::<2000, 60_000>::new());
+        let mut search = Search::new(memory.lend(), Params::default());
+        let mut panics = Panicking { game, questions };
+        let run = || search.run(&mut panics, MostMoves::<16>, MostPlies::<32>, 200);
+        let text = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+        assert!(text.downcast_ref::<String>().is_some_and(|text| text.contains("as asked for")));
+        assert_eq!(search.root().expect("there is room").in_flight(), 0);
+        let more = 200 - search.run_counts().playouts;
+        assert_eq!(search.run(&mut game.clone(), MostMoves::<16>, MostPlies::<32>, more), Ok(more));
+        assert_eq!(shape(&search), shape(&undisturbed), "after {questions} questions");
+    }
+}
+
+/// A position with more moves than there is room for.
+#[test]
+fn an_evaluator_can_say_that_there_are_too_many_moves() {
+    #[derive(Debug, PartialEq)]
+    struct TooManyMoves;
+    struct Wide(usize);
+    impl Evaluator for Wide {
+        type Error = TooManyMoves;
+
+        fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+            moves.extend((0..self.0 + line.len()).map(|mv| Move(mv as u16)));
+        }
+
+        fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, TooManyMoves> {
+            policy.resize(self.0 + line.len(), 0.0).map_err(|_| TooManyMoves)?;
+            Ok(Answer { key: Answer::NO_KEY, verdict: Verdict::Position(Value::EVEN) })
+        }
+    }
+    let mut memory = TreeMemory::<100, 2000>::new();
+    let mut search = Search::new(memory.lend(), Params::default());
+    let mut run = |width, playouts| search.run(&mut Wide(width), MostMoves::<4>, MostPlies::<8>, playouts);
+    assert_eq!(run(5, 1), Err(RunError::Evaluator(TooManyMoves)));
+    assert_eq!(run(4, 1), Ok(1), "as many as there is room for");
+    assert_eq!(run(4, 1), Err(RunError::Evaluator(TooManyMoves)), "one ply deeper");
+    assert_eq!(search.root().expect("there is room").in_flight(), 0);
 }

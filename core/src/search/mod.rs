@@ -62,6 +62,12 @@ const UNLIMITED: u32 = u32::MAX;
 /// For [`Search::run`]: `N` is at least the largest number of legal moves of a position. (It is a type, so that it can't
 /// be confused with [`MostPlies`].)
 ///
+/// The lists that an [`Evaluator`] pushes to have room for `N` elements. The search can't tell a list that is full from
+/// one that was cut off: where an evaluator drops what does not fit (`let _ = moves.push(mv)`), those moves are never
+/// searched, and nobody is told. `extend` panics instead, with heapless's message about a capacity. An evaluator that
+/// does not know its game's largest number of moves returns an error of its own from [`Evaluator::evaluate`], which is
+/// asked about a position before [`Evaluator::legal_moves`] is: see there.
+///
 /// ```compile_fail,E0308
 /// # use oncilla_core::Evaluator;
 /// use oncilla_core::search::{MostMoves, MostPlies, Search};
@@ -334,7 +340,8 @@ impl<R: Repository> Search<R> {
     /// and ask [`stop::Limits`](crate::stop::Limits) in between.
     ///
     /// # Errors
-    /// Any [`RunError`]. What was done before the error stays, and the next call goes on from there.
+    /// Any [`RunError`]. What was done before the error stays, and the next call goes on from there; so it does if the
+    /// evaluator panics, and the panic is caught.
     pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,
@@ -376,17 +383,11 @@ impl<R: Repository> Search<R> {
         evaluator: &mut E,
         event: &mut Event<PLIES>,
     ) -> Result<(), RunError<E::Error>> {
+        let asked = Asked { search: self, event };
         let mut policy = Vec::<f32, EDGES>::new();
-        let answer = self
-            .name::<E, EDGES, PLIES>(evaluator, event)
-            .and_then(|()| evaluator.evaluate(event.moves(), policy.as_mut_view()).map_err(RunError::Evaluator));
-        match answer {
-            Ok(answer) => self.answer(event, &answer, &mut policy).map_err(RunError::Refused),
-            Err(error) => {
-                self.cancel(event);
-                Err(error)
-            }
-        }
+        self.name::<E, EDGES, PLIES>(evaluator, asked.event)?;
+        let answer = evaluator.evaluate(asked.event.moves(), policy.as_mut_view()).map_err(RunError::Evaluator)?;
+        self.answer(asked.event, &answer, &mut policy).map_err(RunError::Refused)
     }
 
     /// Names the last move of an event, if the tree does not know it: the evaluator lists the legal moves of the leaf's
@@ -407,5 +408,18 @@ impl<R: Repository> Search<R> {
             }
             _ => Err(RunError::ListsDiffer { moves: moves.len(), logits }),
         }
+    }
+}
+
+/// An event whose leaf the evaluator is asked about: if there is no answer, because the evaluator failed or panicked,
+/// the playout is taken back.
+struct Asked<'a, R: Repository, const PLIES: usize> {
+    search: &'a Search<R>,
+    event: &'a mut Event<PLIES>,
+}
+
+impl<R: Repository, const PLIES: usize> Drop for Asked<'_, R, PLIES> {
+    fn drop(&mut self) {
+        self.search.cancel(self.event);
     }
 }
