@@ -9,7 +9,7 @@
 //!
 //! - [`repository`]: what a search needs from the place where its nodes are kept.
 //! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`] or
-//!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share
+//!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `alloc`), or slices. Threads share
 //!   it by `&`.
 //! - [`search`]: gather and backprop over that repository, and their parts: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
@@ -189,8 +189,8 @@
 //! No feature is on by default.
 //!
 //! - `std`, for programs with threads: a thread that waits for a lock lets others run, and each thread takes memory
-//!   from a share of its own. It also adds `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second
-//!   repository, in a hash map.
+//!   from a share of its own. It includes `alloc`, and adds a second repository, in a hash map.
+//! - `alloc`: adds `tree::BoxedMemory`, whose capacity is chosen at run time. It is the only thing here that allocates.
 //! - `defmt`: the types in which a search reports on itself implement `defmt::Format`.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
@@ -232,6 +232,8 @@ compile_error!(
 #[cfg(all(feature = "std", target_os = "none"))]
 compile_error!("the feature `std` of oncilla-core is for targets with an operating system");
 
+#[cfg(any(test, feature = "alloc"))]
+extern crate alloc;
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 // The games that tests play are shared with those outside the crate.
