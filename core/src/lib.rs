@@ -189,8 +189,10 @@
 //! No feature is on by default.
 //!
 //! - `std`, for programs with threads: a thread that waits for a lock lets others run, and each thread takes memory
-//!   from a share of its own. It includes `alloc`, and adds a second repository, in a hash map.
-//! - `alloc`: adds `tree::BoxedMemory`, whose capacity is chosen at run time. It is the only thing here that allocates.
+//!   from a share of its own. It includes `alloc`.
+//! - `alloc`: adds `tree::BoxedMemory`, whose capacity is chosen at run time.
+//! - `map`: adds a second repository, in a hash map, for tests of what uses a search, and as an example of a
+//!   repository of one's own. It includes `std`.
 //! - `defmt`: the types in which a search reports on itself implement `defmt::Format`.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
@@ -246,7 +248,7 @@ mod approx;
 pub mod evaluate;
 pub mod formula;
 mod list;
-#[cfg(any(test, feature = "std"))]
+#[cfg(any(test, feature = "map"))]
 pub mod map;
 mod place;
 mod range;

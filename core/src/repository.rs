@@ -2,7 +2,7 @@
 //!
 //! A [`Repository`] finds nodes by a 64-bit [`Key`]. It does not hand out whole nodes: a [`Node`] is one node under its
 //! lock, to be read or updated in parts, so a repository may store the parts in any form. [`Tree`](crate::tree::Tree)
-//! is the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second
+//! is the one that searches use, in memory that is fixed before it starts; with the feature `map` there is a second
 //! one, `map`, in a sharded hash map.
 //!
 //! Edges are numbered as the game numbers its legal moves. PUCT visits edges without a visit in the order of their
