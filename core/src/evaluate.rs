@@ -265,6 +265,32 @@ pub trait Evaluator {
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
 }
 
+/// So an evaluator can be lent, and chosen at run time: `&mut dyn Evaluator<Error = E>`.
+impl<E: Evaluator + ?Sized> Evaluator for &mut E {
+    type Error = E::Error;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        (**self).legal_moves(line, moves);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        (**self).evaluate(line, policy)
+    }
+}
+
+#[cfg(any(test, feature = "alloc"))]
+impl<E: Evaluator + ?Sized> Evaluator for alloc::boxed::Box<E> {
+    type Error = E::Error;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        (**self).legal_moves(line, moves);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        (**self).evaluate(line, policy)
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! What a search does with evaluators of every kind: without keys, and those that panic.
+//! What a search does with evaluators of every kind: without keys, those that panic, and trait objects.
 
 mod games;
 #[path = "../examples/tic_tac_toe.rs"]
@@ -168,4 +168,31 @@ fn an_evaluator_can_say_that_there_are_too_many_moves() {
     assert_eq!(run(4, 1), Ok(1), "as many as there is room for");
     assert_eq!(run(4, 1), Err(RunError::Evaluator(TooManyMoves)), "one ply deeper");
     assert_eq!(search.root().expect("there is room").in_flight(), 0);
+}
+
+/// The shape of a tree after a search by this evaluator, however it is passed.
+fn shape_by<E: Evaluator<Error: std::fmt::Debug> + ?Sized>(evaluator: &mut E) -> Vec<(Vec<Move>, u32, Option<u32>)> {
+    let mut memory = Box::new(TreeMemory::<2000, 60_000>::new());
+    let mut search = Search::new(memory.lend(), Params::default());
+    search.run(evaluator, MostMoves::<16>, MostPlies::<32>, 200).unwrap();
+    shape(&search)
+}
+
+#[test]
+fn an_evaluator_may_be_a_trait_object() {
+    type Dyn = dyn Evaluator<Error = core::convert::Infallible>;
+    let mut game = RandomGame::of(5);
+    let known = shape_by(&mut game);
+    assert_eq!(shape_by::<Dyn>(&mut game), known);
+    let mut lent: &mut Dyn = &mut game;
+    assert_eq!(shape_by::<&mut Dyn>(&mut lent), known);
+    assert_eq!(shape_by::<&mut RandomGame>(&mut &mut game), known);
+    // `Keyless` takes an evaluator by value: a lent one is one.
+    assert_eq!(shape_by(&mut Keyless(&mut game)), known);
+    #[cfg(feature = "alloc")]
+    {
+        let mut boxed: Box<Dyn> = Box::new(game);
+        assert_eq!(shape_by(&mut *boxed), known);
+        assert_eq!(shape_by(&mut boxed), known);
+    }
 }

@@ -342,7 +342,7 @@ impl<R: Repository> Search<R> {
     /// # Errors
     /// Any [`RunError`]. What was done before the error stays, and the next call goes on from there; so it does if the
     /// evaluator panics, and the panic is caught.
-    pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+    pub fn run<E: Evaluator + ?Sized, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,
         _: MostMoves<EDGES>,
@@ -378,7 +378,7 @@ impl<R: Repository> Search<R> {
         Ok(self.counts.playouts - begun)
     }
 
-    fn ask<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+    fn ask<E: Evaluator + ?Sized, const EDGES: usize, const PLIES: usize>(
         &self,
         evaluator: &mut E,
         event: &mut Event<PLIES>,
@@ -392,7 +392,7 @@ impl<R: Repository> Search<R> {
 
     /// Names the last move of an event, if the tree does not know it: the evaluator lists the legal moves of the leaf's
     /// parent, and must list as many as it gave logits for.
-    fn name<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+    fn name<E: Evaluator + ?Sized, const EDGES: usize, const PLIES: usize>(
         &self,
         evaluator: &mut E,
         event: &mut Event<PLIES>,
