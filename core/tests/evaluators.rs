@@ -1,4 +1,4 @@
-//! What a search does with evaluators of every kind: without keys, those that panic, and trait objects.
+//! What a search does with evaluators of every kind: without keys, those that panic or fail, and trait objects.
 
 mod games;
 #[path = "../examples/tic_tac_toe.rs"]
@@ -11,6 +11,7 @@ use oncilla_core::heapless::VecView;
 use oncilla_core::repository::{Bound, Bounds, Repository};
 use oncilla_core::search::{Event, Gathered, MostMoves, MostPlies, NodeView, Params, RunError, Search};
 use oncilla_core::tree::{GraphMemory, TreeMemory};
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An evaluator whose positions have no keys.
@@ -195,4 +196,26 @@ fn an_evaluator_may_be_a_trait_object() {
         assert_eq!(shape_by(&mut *boxed), known);
         assert_eq!(shape_by(&mut boxed), known);
     }
+}
+
+/// What is behind an evaluator's error can be found; the error itself is in the message.
+#[test]
+fn the_source_of_a_run_that_failed_is_behind_the_evaluators_error() {
+    #[derive(Debug)]
+    struct NoNetwork(std::fmt::Error);
+    impl std::fmt::Display for NoNetwork {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("no network")
+        }
+    }
+    impl Error for NoNetwork {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let failed: Box<dyn Error> = Box::new(RunError::Evaluator(NoNetwork(std::fmt::Error)));
+    assert_eq!(failed.to_string(), "the evaluator failed: no network");
+    assert!(failed.source().is_some_and(|behind| behind.is::<std::fmt::Error>()));
+    assert!(matches!(failed.downcast_ref(), Some(RunError::Evaluator(NoNetwork(_)))));
+    assert!(RunError::<NoNetwork>::Full.source().is_none());
 }

@@ -68,6 +68,12 @@ pub struct Chores<'a> {
     pub chore: &'a (dyn Fn(usize) + Sync),
 }
 
+impl fmt::Debug for Chores<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chores").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
 impl Chores<'_> {
     /// Does them in the calling thread.
     pub fn do_here(self) {

@@ -3,7 +3,7 @@
 //! The crate knows no game: it takes a graph of layers with weights, and batches of input planes. `oncilla-nets` makes
 //! graphs from Lc0's and KataGo's network files; its front page has an example. In this crate *host* means the CPU: the
 //! backend that is always available.
-#![warn(missing_docs)]
+#![warn(missing_docs, missing_debug_implementations)]
 
 pub mod backend;
 #[cfg(feature = "opencl")]

@@ -41,6 +41,13 @@ pub struct Hints {
     value: Layers<CONTEXT, 3>,
 }
 
+/// Without the weights, which are thousands of numbers.
+impl fmt::Debug for Hints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hints").finish_non_exhaustive()
+    }
+}
+
 /// One hidden layer with a ReLU.
 #[derive(Clone)]
 struct Layers<const INPUTS: usize, const OUTPUTS: usize> {

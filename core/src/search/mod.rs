@@ -46,6 +46,7 @@ use crate::evaluate::{Evaluator, Move};
 use crate::repository::{Bounds, Key, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
+use core::error::Error;
 use core::fmt;
 use heapless::Vec;
 use root::RootMoves;
@@ -161,8 +162,16 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
     }
 }
 
-/// The evaluator's own error is part of the message, so it is not given as a source.
-impl<E: fmt::Debug + fmt::Display> core::error::Error for RunError<E> {}
+/// The evaluator's own error is part of the message, so the source is what lies behind that one: a report that prints
+/// the chain of errors says nothing twice.
+impl<E: Error> Error for RunError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Evaluator(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl<R: Repository> Search<R> {
     /// A search without a visit in `repository`; nodes that the repository holds are forgotten.
@@ -260,6 +269,7 @@ impl<R: Repository> Search<R> {
     /// What is proven of the root's position, from its side to move, by all its moves together. The root's own
     /// [`bounds`](NodeView::bounds) say that only if the game has ended: while it goes on, the root is never settled,
     /// so that a proven position is searched on and there is a move to play (as in Lc0's `StickyEndgames`).
+    #[must_use]
     pub fn proven(&self) -> Bounds {
         let Some(root) = self.root else { return Bounds::OPEN };
         let node = self.repository.lock(root);
