@@ -193,7 +193,8 @@
 //! - `alloc`: adds `tree::BoxedMemory`, whose capacity is chosen at run time.
 //! - `map`: adds a second repository, in a hash map, for tests of what uses a search, and as an example of a
 //!   repository of one's own. It includes `std`.
-//! - `defmt`: the types in which a search reports on itself implement `defmt::Format`.
+//! - `defmt`: the types of `search`, `stop`, `time` and `stats` implement `defmt::Format`, except for
+//!   [`Event`](search::Event) and [`Contents`](search::Contents); so does what they consist of.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
 //!

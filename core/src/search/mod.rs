@@ -79,11 +79,13 @@ const UNLIMITED: u32 = u32::MAX;
 /// }
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MostMoves<const N: usize>;
 
 /// For [`Search::run`]: the length of the longest path from the root, in plies: a playout that gets so deep ends there.
 /// `N` is at least 1.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MostPlies<const N: usize>;
 
 /// A search: a repository of nodes, its root, and the rules by which playouts walk it.
@@ -118,6 +120,14 @@ impl<R: Repository> fmt::Debug for Search<R> {
             .field("live_nodes", &self.repository.live_nodes())
             .field("params", &self.params)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl<R: Repository> defmt::Format for Search<R> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let (nodes, live_nodes) = (self.nodes(), self.live_nodes());
+        defmt::write!(f, "Search {{ nodes: {}, live_nodes: {}, params: {}, .. }}", nodes, live_nodes, self.params);
     }
 }
 
