@@ -60,6 +60,7 @@ struct Layers<const INPUTS: usize, const OUTPUTS: usize> {
 
 /// Why bytes are not hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HintsError {
     /// They do not begin with [`MAGIC`].
     Magic,

@@ -181,6 +181,7 @@ pub enum Outcome {
 
 /// Why a move was not played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PlayError {
     /// The rules forbid it, or it is not a move on this board.
     Illegal(Move),

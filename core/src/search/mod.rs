@@ -134,6 +134,7 @@ impl<R: Repository> defmt::Format for Search<R> {
 /// Why [`Search::run`] ended before its last playout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum RunError<E> {
     /// The evaluator failed.
     Evaluator(E),

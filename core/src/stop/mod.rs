@@ -211,6 +211,7 @@ pub struct Limits {
 /// What the limits decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Decision {
     /// Why to stop now; `None`: go on.
     pub stop: Option<Reason>,
