@@ -39,7 +39,7 @@ impl Evaluator for Board {
             0 => Verdict::drawn(),
             _ => Verdict::Position(Value::EVEN),
         };
-        Ok(Answer { key: 0, verdict })
+        Ok(Answer { key: Answer::NO_KEY, verdict })
     }
 }
 

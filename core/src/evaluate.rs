@@ -113,7 +113,8 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Answer {
-    /// The position's key. A tree does not need it; a graph joins positions that have the same key.
+    /// The position's key. A tree does not need it; a graph joins positions that have the same key, unless it is
+    /// [`Answer::NO_KEY`], which is 0.
     ///
     /// Equal keys mean equal legal moves and equal results, both here and after whatever is played from here on. If the
     /// moves that led here can forbid a move or end the game, a digest of them belongs in the key: the moves since the
@@ -130,6 +131,12 @@ pub struct Answer {
     pub key: u64,
     /// Value and terminal state.
     pub verdict: Verdict,
+}
+
+impl Answer {
+    /// The [`key`](Answer::key) of a host that has none: a graph joins the position with no other one. (A hash that
+    /// happens to be 0 only costs a transposition.)
+    pub const NO_KEY: u64 = 0;
 }
 
 /// The moves from the root to a position.
@@ -214,13 +221,18 @@ impl fmt::Debug for Moves<'_> {
 ///
 /// Two players are taken to move in turn: what is good for the side to move is bad for the one that moved. Where a
 /// player moves again, the other one has a forced pass in between.
+///
+/// A line begins at the search's current root. The search does not know which position that is, so the evaluator must:
+/// after [`Search::advance`](crate::search::Search::advance) it has to play the same moves itself (or a new one is made
+/// for the position after them).
 pub trait Evaluator {
     /// Why a leaf can't be answered.
     type Error;
 
     /// Pushes the legal moves of the position after `line`, no two of them the same, onto `moves`, which is empty when
     /// it is passed in. Their order must depend on the position alone: until an edge is visited, the tree knows it only
-    /// by its index in this list.
+    /// by its index in this list. Only positions are asked about that [`Evaluator::evaluate`] has answered, so all of
+    /// these moves have room if as many logits had.
     fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>);
 
     /// Says what the position after `line` is worth, and pushes a logit for each of its legal moves, in their order,
@@ -228,7 +240,55 @@ pub trait Evaluator {
     /// probabilities gives their logarithms; one that has no policy gives 0 for every move. The default [policy
     /// temperature](crate::search::Params::policy_temperature), which is Lc0's, makes the probabilities flatter: with a
     /// temperature of 1 they stay as they are.
+    ///
+    /// Both lists have the room that [`MostMoves`](crate::search::MostMoves) says. `extend` and `extend_from_slice`
+    /// tell when that is too little, by a panic and by an error. Logits that are silently left out are moves that the
+    /// search never considers:
+    ///
+    /// ```
+    /// use oncilla_core::heapless::VecView;
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct TooManyMoves;
+    ///
+    /// fn give(logits: &[f32], policy: &mut VecView<f32>) -> Result<(), TooManyMoves> {
+    ///     policy.extend_from_slice(logits).map_err(|_| TooManyMoves)
+    /// }
+    ///
+    /// let mut policy = oncilla_core::heapless::Vec::<f32, 2>::new();
+    /// assert_eq!(give(&[0.0; 3], policy.as_mut_view()), Err(TooManyMoves));
+    /// ```
+    ///
+    /// # Errors
+    /// Whatever keeps the evaluator from answering: the playout is taken back, and
+    /// [`Search::run`](crate::search::Search::run) returns the error.
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error>;
+}
+
+/// So an evaluator can be lent, and chosen at run time: `&mut dyn Evaluator<Error = E>`.
+impl<E: Evaluator + ?Sized> Evaluator for &mut E {
+    type Error = E::Error;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        (**self).legal_moves(line, moves);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        (**self).evaluate(line, policy)
+    }
+}
+
+#[cfg(any(test, feature = "alloc"))]
+impl<E: Evaluator + ?Sized> Evaluator for alloc::boxed::Box<E> {
+    type Error = E::Error;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        (**self).legal_moves(line, moves);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        (**self).evaluate(line, policy)
+    }
 }
 
 #[cfg(all(test, not(loom)))]

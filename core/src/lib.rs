@@ -9,7 +9,7 @@
 //!
 //! - [`repository`]: what a search needs from the place where its nodes are kept.
 //! - [`tree`]: the repository that searches use, in memory that is lent by the caller: a [`tree::TreeMemory`] or
-//!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `std`), or slices. Threads share
+//!   [`tree::GraphMemory`], which a `static` can hold, a `tree::BoxedMemory` (feature `alloc`), or slices. Threads share
 //!   it by `&`.
 //! - [`search`]: gather and backprop over that repository, and their parts: one file for each idea.
 //! - [`time`], [`stop`]: how long to think about a move, and when to stop.
@@ -17,9 +17,9 @@
 //!
 //! # From an evaluator to the best move
 //!
-//! An [`Evaluator`] gets a position as the moves from the root, and says three things about it: the legal moves, what
-//! the position is worth, and how promising each move looks. [`Search::run`](search::Search::run) asks it about one
-//! leaf after the other, on one stack:
+//! An [`Evaluator`] gets a position as the moves from the search's current root, and says three things about it: the
+//! legal moves, what the position is worth, and how promising each move looks. [`Search::run`](search::Search::run)
+//! asks it about one leaf after the other, on one stack:
 //!
 //! ```
 //! use oncilla_core::evaluate::{Answer, Evaluator, Moves, Value, Verdict};
@@ -57,9 +57,12 @@
 //! let nth = |index: usize| Move(1 + index as u16); // the move with that place among the legal ones
 //! assert_eq!(search.move_to_play(0, nth), Some(Move(1))); // leaves six, which are lost
 //!
-//! // The game goes on: what was searched below the moves played is kept.
+//! // The game goes on: what was searched below the moves played is kept. Lines begin at the new root from now on, so
+//! // the evaluator has to follow: four matches are left.
 //! search.advance(&[Move(1), Move(2)]);
 //! assert!(search.nodes() > 0);
+//! search.run(&mut Matches(4), MostMoves::<2>, MostPlies::<32>, 100).unwrap();
+//! assert_eq!(search.move_to_play(2, nth), Some(Move(1))); // leaves three, which are lost
 //! ```
 //!
 //! [`Search::move_to_play`](search::Search::move_to_play) is the move to play in a game. It asks its caller for the
@@ -104,8 +107,9 @@
 //!         }
 //!         let left = event.moves().fold(7, |left, taken| left - taken.0);
 //!         let verdict = if left == 0 { Verdict::lost() } else { Verdict::Position(Value::EVEN) };
+//!         let answer = Answer { key: Answer::NO_KEY, verdict }; // a graph would use a key
 //!         let mut policy = [0.0; 2];
-//!         search.settle(event, &Answer { key: 0, verdict }, &mut policy[..left.min(2).into()]).unwrap();
+//!         search.settle(event, &answer, &mut policy[..left.min(2).into()]).unwrap();
 //!     }
 //!     search.bring_back(&mut events);
 //!     // What met another event's leaf is taken back once that one's answer is in.
@@ -185,9 +189,12 @@
 //! No feature is on by default.
 //!
 //! - `std`, for programs with threads: a thread that waits for a lock lets others run, and each thread takes memory
-//!   from a share of its own. It also adds `tree::BoxedMemory`, for a capacity that is chosen at run time, and a second
-//!   repository, in a hash map.
-//! - `defmt`: the types in which a search reports on itself implement `defmt::Format`.
+//!   from a share of its own. It includes `alloc`.
+//! - `alloc`: adds `tree::BoxedMemory`, whose capacity is chosen at run time.
+//! - `map`: adds a second repository, in a hash map, for tests of what uses a search, and as an example of a
+//!   repository of one's own. It includes `std`.
+//! - `defmt`: the types of `search`, `stop`, `time` and `stats` implement `defmt::Format`, except for
+//!   [`Event`](search::Event) and [`Contents`](search::Contents); so does what they consist of.
 //!
 //! The C interface is a crate of its own, `oncilla-capi`: its `unsafe` and its panic handler are not here.
 //!
@@ -208,7 +215,9 @@
 //! its other playouts, until that search is cleared.
 //!
 //! The caller has to avoid the panics that remain: [`NodeView`](search::NodeView)s and keys belong to the repository
-//! that they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow.
+//! that they came from, and `VecView`s that an [`Evaluator`] gets panic in their own methods when they overflow
+//! ([`MostMoves`](search::MostMoves) is too small then). A panic of the evaluator takes its playout back: a search
+//! whose caller catches the panic can go on.
 //!
 //! # Rust version
 //!
@@ -226,6 +235,8 @@ compile_error!(
 #[cfg(all(feature = "std", target_os = "none"))]
 compile_error!("the feature `std` of oncilla-core is for targets with an operating system");
 
+#[cfg(any(test, feature = "alloc"))]
+extern crate alloc;
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 // The games that tests play are shared with those outside the crate.
@@ -238,7 +249,7 @@ mod approx;
 pub mod evaluate;
 pub mod formula;
 mod list;
-#[cfg(any(test, feature = "std"))]
+#[cfg(any(test, feature = "map"))]
 pub mod map;
 mod place;
 mod range;

@@ -2,7 +2,7 @@
 //!
 //! A [`Repository`] finds nodes by a 64-bit [`Key`]. It does not hand out whole nodes: a [`Node`] is one node under its
 //! lock, to be read or updated in parts, so a repository may store the parts in any form. [`Tree`](crate::tree::Tree)
-//! is the one that searches use, in memory that is fixed before it starts; with the feature `std` there is a second
+//! is the one that searches use, in memory that is fixed before it starts; with the feature `map` there is a second
 //! one, `map`, in a sharded hash map.
 //!
 //! Edges are numbered as the game numbers its legal moves. PUCT visits edges without a visit in the order of their
@@ -257,8 +257,9 @@ pub trait Repository: Sync {
     fn discard(&self, key: Key);
 
     /// In a graph: returns the node that has the position already, if there is one other than `node`; otherwise `node`
-    /// has the position from now on, and the result is `None`. `position` is the position's key, and `edges` the number
-    /// of its legal moves, which has to be the same. If `may_join` refuses the node that was found, the result is
+    /// has the position from now on, and the result is `None`. `position` is the position's key (never
+    /// [`Answer::NO_KEY`](crate::evaluate::Answer::NO_KEY)), and `edges` the number of its legal moves, which has to be
+    /// the same. If `may_join` refuses the node that was found, the result is
     /// `None`, too, and `node` has no position. In a tree each path has a node of its own, and the result is `None`.
     /// Called while the thread holds no node.
     fn join(&self, node: Key, position: u64, edges: usize, may_join: impl Fn(Key) -> bool) -> Option<Key>;

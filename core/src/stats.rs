@@ -204,6 +204,7 @@ pub const WINDOWS: usize = 10;
 /// of every speed; then the last seconds of the first move give the speed at the start of the second. A clock that goes
 /// back is taken to stand still.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Stats {
     game: Since,
     current_move: Since,
@@ -212,6 +213,7 @@ pub struct Stats {
 
 /// The counts since a time.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Since {
     start_ms: u64,
     counts: Counts,
@@ -280,6 +282,7 @@ fn step_of(now_ms: u64) -> u64 {
 }
 
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Windows {
     start_ms: u64,
     /// The step that is running, counted from the clock's zero.
@@ -291,6 +294,7 @@ struct Windows {
 
 /// The windows of one length.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Level {
     /// The counts of the last window that is complete.
     last: Counts,

@@ -68,6 +68,12 @@ pub struct Chores<'a> {
     pub chore: &'a (dyn Fn(usize) + Sync),
 }
 
+impl fmt::Debug for Chores<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chores").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
 impl Chores<'_> {
     /// Does them in the calling thread.
     pub fn do_here(self) {
@@ -146,6 +152,66 @@ pub trait Backend: Send {
     }
 }
 
+/// Every method is passed on, also those that have a default.
+macro_rules! pass_on {
+    () => {
+        fn graph(&self) -> &Graph {
+            (**self).graph()
+        }
+
+        fn describe(&self) -> String {
+            (**self).describe()
+        }
+
+        fn max_batch(&self) -> usize {
+            (**self).max_batch()
+        }
+
+        fn preferred_batch(&self) -> usize {
+            (**self).preferred_batch()
+        }
+
+        fn leaves_host_free(&self) -> bool {
+            (**self).leaves_host_free()
+        }
+
+        fn evaluate(&mut self, input: &[f32], outputs: &mut Outputs) -> Result<(), BackendError> {
+            (**self).evaluate(input, outputs)
+        }
+
+        fn evaluate_unless(
+            &mut self,
+            input: &[f32],
+            outputs: &mut Outputs,
+            is_late: &dyn Fn() -> bool,
+        ) -> Result<(), BackendError> {
+            (**self).evaluate_unless(input, outputs, is_late)
+        }
+
+        fn evaluate_beside(
+            &mut self,
+            chores: Chores<'_>,
+            input: &[f32],
+            outputs: &mut Outputs,
+            is_late: &dyn Fn() -> bool,
+        ) -> Result<(), BackendError> {
+            (**self).evaluate_beside(chores, input, outputs, is_late)
+        }
+
+        fn may_answer_yet(&self) -> bool {
+            (**self).may_answer_yet()
+        }
+    };
+}
+
+impl<B: Backend + ?Sized> Backend for &mut B {
+    pass_on!();
+}
+
+impl<B: Backend + ?Sized> Backend for Box<B> {
+    pass_on!();
+}
+
 /// Seconds that the shortest of `runs` runs takes: other programs make a run longer, none makes one shorter.
 ///
 /// # Errors
@@ -184,4 +250,92 @@ pub fn batch_of(graph: &Graph, max_batch: usize, input: &[f32]) -> Result<usize,
         )));
     }
     Ok(batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Shape;
+
+    /// A backend of which no answer is a default one.
+    struct Odd(Graph);
+
+    fn error(text: &str) -> Result<(), BackendError> {
+        Err(BackendError(text.into()))
+    }
+
+    impl Backend for Odd {
+        fn graph(&self) -> &Graph {
+            &self.0
+        }
+
+        fn describe(&self) -> String {
+            "odd".into()
+        }
+
+        fn max_batch(&self) -> usize {
+            3
+        }
+
+        fn preferred_batch(&self) -> usize {
+            2
+        }
+
+        fn leaves_host_free(&self) -> bool {
+            true
+        }
+
+        fn evaluate(&mut self, _: &[f32], _: &mut Outputs) -> Result<(), BackendError> {
+            error("plain")
+        }
+
+        fn evaluate_unless(&mut self, _: &[f32], _: &mut Outputs, _: &dyn Fn() -> bool) -> Result<(), BackendError> {
+            error("unless")
+        }
+
+        fn evaluate_beside(
+            &mut self,
+            _: Chores<'_>,
+            _: &[f32],
+            _: &mut Outputs,
+            _: &dyn Fn() -> bool,
+        ) -> Result<(), BackendError> {
+            error("beside")
+        }
+
+        fn may_answer_yet(&self) -> bool {
+            true
+        }
+    }
+
+    /// What a backend answers to every call, in their order.
+    fn answers<B: Backend + ?Sized>(backend: &mut B) -> Vec<String> {
+        let (outputs, never) = (&mut Outputs::default(), &|| false);
+        vec![
+            format!("{:?}", backend.graph().input()),
+            backend.describe(),
+            format!("{} {}", backend.max_batch(), backend.preferred_batch()),
+            format!("{} {}", backend.leaves_host_free(), backend.may_answer_yet()),
+            format!("{:?}", backend.evaluate(&[], outputs)),
+            format!("{:?}", backend.evaluate_unless(&[], outputs, never)),
+            format!("{:?}", backend.evaluate_beside(Chores::default(), &[], outputs, never)),
+        ]
+    }
+
+    #[test]
+    fn a_lent_or_boxed_backend_is_that_backend() {
+        let input = Shape { channels: 3, squares: 4 };
+        let mut odd = Odd(Graph::new(input));
+        let own = answers(&mut odd);
+        let says = |text: &str| format!("Err(BackendError({text:?}))");
+        let input = format!("{input:?}");
+        assert_eq!(own[..4], [&input, "odd", "3 2", "true true"].map(String::from));
+        assert_eq!(own[4..], ["plain", "unless", "beside"].map(says));
+        assert_eq!(answers::<dyn Backend>(&mut odd), own);
+        assert_eq!(answers::<&mut Odd>(&mut &mut odd), own);
+        let mut lent: &mut dyn Backend = &mut odd;
+        assert_eq!(answers::<&mut dyn Backend>(&mut lent), own);
+        let mut boxed: Box<dyn Backend> = Box::new(odd);
+        assert_eq!(answers::<Box<dyn Backend>>(&mut boxed), own);
+    }
 }

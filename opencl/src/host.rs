@@ -44,6 +44,7 @@ use kernel::Isa;
 use plan::Plan;
 use run::{Job, Jobs, Workspace};
 use sharing::Sharing;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use team::Team;
 use ways::Ways;
@@ -75,6 +76,14 @@ pub struct Host {
     workspaces: Vec<Workspace>,
     /// By the number of positions less one, as far as that is at most half the number of threads.
     sharing: Vec<Sharing>,
+}
+
+/// Without the graph and the weights.
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut host = f.debug_struct("Host");
+        host.field("isa", &self.isa).field("threads", &self.workspaces.len()).finish_non_exhaustive()
+    }
 }
 
 impl Host {

@@ -10,7 +10,7 @@
 //! and an empty `libOpenCL` stands before the system's where the program is linked; so a program that calls OpenCL by
 //! itself, or functions of a later version, should have `default-features = false, features = ["opencl"]`, and is
 //! linked with the system's library as usual.
-#![warn(missing_docs)]
+#![warn(missing_docs, missing_debug_implementations)]
 
 pub mod backend;
 #[cfg(feature = "opencl")]

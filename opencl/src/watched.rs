@@ -10,6 +10,7 @@
 
 use crate::backend::{Backend, BackendError, Outputs};
 use crate::graph::Graph;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -120,6 +121,15 @@ pub struct Watched {
     batches: Option<SyncSender<Batch>>,
     answers: Receiver<Reply>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Without the graph, the buffers and the thread.
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut watched = f.debug_struct("Watched");
+        watched.field("describe", &self.describe).field("max_batch", &self.max_batch);
+        watched.field("patience", &self.patience).field("usual", &self.usual).finish_non_exhaustive()
+    }
 }
 
 impl Watched {

@@ -205,16 +205,16 @@ typedef struct OncillaTime OncillaTime;
 
 // What is known of a leaf, besides its policy.
 typedef struct OncillaAnswer {
-    // The position's key. A tree does not need it; a graph joins positions that have the same key. Equal keys mean
-    // equal legal moves and equal results, both here and after whatever is played from here on: if the moves that led
-    // here can forbid a move or end the game, mix a digest of them into the key, such as the moves since the last one
-    // that can't be taken back and the positions that they repeated. Otherwise what is proven on one path, such as a
-    // draw by repetition, is taken for proven on the others. Besides, no line of moves may contain the same key twice:
-    // if a game can return to an earlier position, such a digest tells the two occurrences apart; if neither results
-    // nor legal moves depend on earlier moves, the number of plies since the start of the game does. Otherwise the
-    // graph has a cycle: values and proofs go round in it, its nodes are never freed, and two threads may wait for
-    // each other for ever. A leaf whose key is on its own path is not joined; a cycle that two paths make together is
-    // not seen.
+    // The position's key. A tree does not need it; a graph joins positions that have the same key, unless it is 0:
+    // then it joins the position with no other one. Equal keys mean equal legal moves and equal results, both here and
+    // after whatever is played from here on: if the moves that led here can forbid a move or end the game, mix a
+    // digest of them into the key, such as the moves since the last one that can't be taken back and the positions
+    // that they repeated. Otherwise what is proven on one path, such as a draw by repetition, is taken for proven on
+    // the others. Besides, no line of moves may contain the same key twice: if a game can return to an earlier
+    // position, such a digest tells the two occurrences apart; if neither results nor legal moves depend on earlier
+    // moves, the number of plies since the start of the game does. Otherwise the graph has a cycle: values and proofs
+    // go round in it, its nodes are never freed, and two threads may wait for each other for ever. A leaf whose key is
+    // on its own path is not joined; a cycle that two paths make together is not seen.
     uint64_t key;
     // ONCILLA_POSITION, ONCILLA_ENDED, ONCILLA_TABLEBASE, ONCILLA_TWO_FOLD or ONCILLA_SCORED.
     uint32_t verdict;

@@ -41,6 +41,13 @@ pub struct Hints {
     value: Layers<CONTEXT, 3>,
 }
 
+/// Without the weights, which are thousands of numbers.
+impl fmt::Debug for Hints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hints").finish_non_exhaustive()
+    }
+}
+
 /// One hidden layer with a ReLU.
 #[derive(Clone)]
 struct Layers<const INPUTS: usize, const OUTPUTS: usize> {
@@ -53,6 +60,7 @@ struct Layers<const INPUTS: usize, const OUTPUTS: usize> {
 
 /// Why bytes are not hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HintsError {
     /// They do not begin with [`MAGIC`].
     Magic,

@@ -144,6 +144,9 @@ fn capturers(board: &Board, file: File) -> cozy_chess::BitBoard {
 /// that descends at most `CAP − MIN_CAP` plies below its root and comes back never misses anything that a rule or a
 /// network asks for. A longer game is no problem: it is its beginning that is forgotten.
 ///
+/// The default of `CAP` is not inferred: say `History` as a type once, as here, or another number in
+/// `History::<200>::startpos()`.
+///
 /// ```
 /// use oncilla_chess::History;
 /// let mut history: History = History::startpos();

@@ -81,7 +81,7 @@ fn without_moves_nothing_is_corrected() {
 fn what_is_no_hints_is_refused() {
     let bytes = read("tiny.hints");
     assert_eq!(bytes.len(), Hints::BYTES);
-    let refused = |bytes: &[u8]| Hints::from_bytes(bytes).err().expect("refused");
+    let refused = |bytes: &[u8]| Hints::from_bytes(bytes).expect_err("refused");
     assert_eq!(refused(b"ONHINTS1"), HintsError::Magic);
     assert_eq!(refused(&[]), HintsError::Magic);
     assert_eq!(refused(&bytes[..bytes.len() - 1]), HintsError::Length(bytes.len() - 1));

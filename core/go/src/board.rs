@@ -72,6 +72,7 @@ pub(crate) struct Placed {
 
 /// Why stones can't be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetupError {
     /// The move is not a point of the board.
     OffBoard(Move),

@@ -27,7 +27,8 @@ const OCCURRENCES: usize = 3;
 /// can compare with. A longer game forgets its first moves ([`Game::forget`]). Clone it to look ahead.
 ///
 /// A game takes about 4.5 KB and, for each move of `CAP`, 10 bytes, whether the move was played or not: 15 KiB by
-/// default.
+/// default. The default of `CAP` is not inferred: say `Game` as a type once, as here, or another number in
+/// `Game::<100>::new(…)`.
 ///
 /// ```
 /// use oncilla_go::{Color, Ending, Game, Rules, Size};
@@ -180,6 +181,7 @@ pub enum Outcome {
 
 /// Why a move was not played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PlayError {
     /// The rules forbid it, or it is not a move on this board.
     Illegal(Move),

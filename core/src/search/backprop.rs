@@ -257,6 +257,9 @@ impl<R: Repository> Search<R> {
     /// The node that has the leaf's position already. A node on the way to the leaf does not count: an edge to it would
     /// close a cycle, whose nodes are below themselves, and a node that is its own child could not be locked as both.
     fn join<const PLIES: usize>(&self, event: &Event<PLIES>, leaf: Key, position: u64, edges: usize) -> Option<Key> {
+        if position == Answer::NO_KEY {
+            return None;
+        }
         let on_the_way = |node| event.path.iter().any(|step| step.node == node);
         self.repository.join(leaf, position, edges, |node| !on_the_way(node))
     }

@@ -129,6 +129,7 @@ impl<R: Repository> Search<R> {
     ///
     /// A move is named when it is first visited. If the one to play has no name, because all visited moves lose,
     /// `legal` is called with its index (from 0) among the root's legal moves, and returns the move.
+    #[must_use]
     pub fn move_to_play(&self, ply: u32, legal: impl FnOnce(usize) -> Move) -> Option<Move> {
         Some(self.edge_to_play(ply)?.mv_or(legal))
     }
@@ -138,6 +139,7 @@ impl<R: Repository> Search<R> {
     ///
     /// After few playouts it may be a move that is proven to lose while others were not tried yet, and neither
     /// temperature nor lower bounds are taken into account: to play a game, call [`Search::move_to_play`].
+    #[must_use]
     pub fn best_move(&self) -> Option<Move> {
         let best_named = || best_of(self.root_edges()?.filter(|edge| edge.mv().is_some()), &self.root_rule());
         self.best_edge()?.mv().or_else(|| best_named()?.mv())
@@ -145,6 +147,7 @@ impl<R: Repository> Search<R> {
 
     /// The best edge by proven results and visits. `None` before the first playout, and if the game has ended. An
     /// unvisited edge has no move, only its index in the game's list.
+    #[must_use]
     pub fn best_edge(&self) -> Option<EdgeView<'_, R>> {
         best_of(self.root_edges()?, &self.root_rule())
     }
@@ -152,6 +155,7 @@ impl<R: Repository> Search<R> {
     /// The edge to play after `ply` half moves of the game: [`Search::best_edge`], or another one if
     /// [`Params::temperature`](super::Params::temperature) leaves the choice to chance, or
     /// [`Params::final_choice`](super::Params::final_choice) asks for a lower bound.
+    #[must_use]
     pub fn edge_to_play(&self, ply: u32) -> Option<EdgeView<'_, R>> {
         let params = self.params();
         let temperature = params.temperature.at(ply);

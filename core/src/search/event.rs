@@ -52,6 +52,9 @@ pub(super) struct Below {
 /// A playout under way: the path from the root to a leaf, of at most `PLIES` moves (at least one). An event is reused
 /// from playout to playout.
 ///
+/// The default length is not inferred: write `Event::<32>::new()`, or `let mut event: Event = Event::new()` for
+/// [`MAX_PLIES`].
+///
 /// It can't be cloned: each event stands for visits in flight, and those of a copy would be brought back twice.
 ///
 /// ```compile_fail,E0599

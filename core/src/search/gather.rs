@@ -36,6 +36,7 @@ const STALE_PLIES: f32 = 2.0;
 impl<R: Repository> Search<R> {
     /// Takes one playout from the root to a leaf, counting a visit in flight along its edges. If the event is in flight
     /// in this search already, it is cancelled first.
+    #[must_use = "it says what the event waits for"]
     pub fn gather<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
         self.gather_together(core::slice::from_mut(event));
         event.met()
@@ -44,6 +45,7 @@ impl<R: Repository> Search<R> {
     /// Like [`Search::gather`], for a playout whose visit the root's edge will not count: see
     /// [`Search::bring_back_aside`]. In a graph other playouts end where an edge has fewer visits than its child,
     /// because they have found a visit that is new to the edge; this one goes on below the root's edge.
+    #[must_use = "it says what the event waits for"]
     pub fn gather_aside<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Gathered {
         self.begin(event, self.root_with_room());
         event.met = loop {

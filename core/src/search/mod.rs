@@ -46,6 +46,7 @@ use crate::evaluate::{Evaluator, Move};
 use crate::repository::{Bounds, Key, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
+use core::error::Error;
 use core::fmt;
 use heapless::Vec;
 use root::RootMoves;
@@ -62,6 +63,12 @@ const UNLIMITED: u32 = u32::MAX;
 /// For [`Search::run`]: `N` is at least the largest number of legal moves of a position. (It is a type, so that it can't
 /// be confused with [`MostPlies`].)
 ///
+/// The lists that an [`Evaluator`] pushes to have room for `N` elements. The search can't tell a list that is full from
+/// one that was cut off: where an evaluator drops what does not fit (`let _ = moves.push(mv)`), those moves are never
+/// searched, and nobody is told. `extend` panics instead, with heapless's message about a capacity. An evaluator that
+/// does not know its game's largest number of moves returns an error of its own from [`Evaluator::evaluate`], which is
+/// asked about a position before [`Evaluator::legal_moves`] is: see there.
+///
 /// ```compile_fail,E0308
 /// # use oncilla_core::Evaluator;
 /// use oncilla_core::search::{MostMoves, MostPlies, Search};
@@ -72,11 +79,13 @@ const UNLIMITED: u32 = u32::MAX;
 /// }
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MostMoves<const N: usize>;
 
 /// For [`Search::run`]: the length of the longest path from the root, in plies: a playout that gets so deep ends there.
 /// `N` is at least 1.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MostPlies<const N: usize>;
 
 /// A search: a repository of nodes, its root, and the rules by which playouts walk it.
@@ -114,9 +123,18 @@ impl<R: Repository> fmt::Debug for Search<R> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl<R: Repository> defmt::Format for Search<R> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let (nodes, live_nodes) = (self.nodes(), self.live_nodes());
+        defmt::write!(f, "Search {{ nodes: {}, live_nodes: {}, params: {}, .. }}", nodes, live_nodes, self.params);
+    }
+}
+
 /// Why [`Search::run`] ended before its last playout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum RunError<E> {
     /// The evaluator failed.
     Evaluator(E),
@@ -155,8 +173,16 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
     }
 }
 
-/// The evaluator's own error is part of the message, so it is not given as a source.
-impl<E: fmt::Debug + fmt::Display> core::error::Error for RunError<E> {}
+/// The evaluator's own error is part of the message, so the source is what lies behind that one: a report that prints
+/// the chain of errors says nothing twice.
+impl<E: Error> Error for RunError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Evaluator(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl<R: Repository> Search<R> {
     /// A search without a visit in `repository`; nodes that the repository holds are forgotten.
@@ -181,7 +207,8 @@ impl<R: Repository> Search<R> {
         search
     }
 
-    /// Forgets the tree. Events in flight will be refused as stale. Every root move may be searched again.
+    /// Forgets the tree. Events in flight will be refused as stale. Every root move may be searched again. The next root
+    /// is whatever position the [`Evaluator`] says is there after no move: for another game, give it that game's.
     pub fn clear(&mut self) {
         self.repository.clear();
         self.root = self.repository.create(None);
@@ -253,6 +280,7 @@ impl<R: Repository> Search<R> {
     /// What is proven of the root's position, from its side to move, by all its moves together. The root's own
     /// [`bounds`](NodeView::bounds) say that only if the game has ended: while it goes on, the root is never settled,
     /// so that a proven position is searched on and there is a move to play (as in Lc0's `StickyEndgames`).
+    #[must_use]
     pub fn proven(&self) -> Bounds {
         let Some(root) = self.root else { return Bounds::OPEN };
         let node = self.repository.lock(root);
@@ -333,8 +361,9 @@ impl<R: Repository> Search<R> {
     /// and ask [`stop::Limits`](crate::stop::Limits) in between.
     ///
     /// # Errors
-    /// Any [`RunError`]. What was done before the error stays, and the next call goes on from there.
-    pub fn run<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+    /// Any [`RunError`]. What was done before the error stays, and the next call goes on from there; so it does if the
+    /// evaluator panics, and the panic is caught.
+    pub fn run<E: Evaluator + ?Sized, const EDGES: usize, const PLIES: usize>(
         &mut self,
         evaluator: &mut E,
         _: MostMoves<EDGES>,
@@ -370,27 +399,21 @@ impl<R: Repository> Search<R> {
         Ok(self.counts.playouts - begun)
     }
 
-    fn ask<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+    fn ask<E: Evaluator + ?Sized, const EDGES: usize, const PLIES: usize>(
         &self,
         evaluator: &mut E,
         event: &mut Event<PLIES>,
     ) -> Result<(), RunError<E::Error>> {
+        let asked = Asked { search: self, event };
         let mut policy = Vec::<f32, EDGES>::new();
-        let answer = self
-            .name::<E, EDGES, PLIES>(evaluator, event)
-            .and_then(|()| evaluator.evaluate(event.moves(), policy.as_mut_view()).map_err(RunError::Evaluator));
-        match answer {
-            Ok(answer) => self.answer(event, &answer, &mut policy).map_err(RunError::Refused),
-            Err(error) => {
-                self.cancel(event);
-                Err(error)
-            }
-        }
+        self.name::<E, EDGES, PLIES>(evaluator, asked.event)?;
+        let answer = evaluator.evaluate(asked.event.moves(), policy.as_mut_view()).map_err(RunError::Evaluator)?;
+        self.answer(asked.event, &answer, &mut policy).map_err(RunError::Refused)
     }
 
     /// Names the last move of an event, if the tree does not know it: the evaluator lists the legal moves of the leaf's
     /// parent, and must list as many as it gave logits for.
-    fn name<E: Evaluator, const EDGES: usize, const PLIES: usize>(
+    fn name<E: Evaluator + ?Sized, const EDGES: usize, const PLIES: usize>(
         &self,
         evaluator: &mut E,
         event: &mut Event<PLIES>,
@@ -406,5 +429,18 @@ impl<R: Repository> Search<R> {
             }
             _ => Err(RunError::ListsDiffer { moves: moves.len(), logits }),
         }
+    }
+}
+
+/// An event whose leaf the evaluator is asked about: if there is no answer, because the evaluator failed or panicked,
+/// the playout is taken back.
+struct Asked<'a, R: Repository, const PLIES: usize> {
+    search: &'a Search<R>,
+    event: &'a mut Event<PLIES>,
+}
+
+impl<R: Repository, const PLIES: usize> Drop for Asked<'_, R, PLIES> {
+    fn drop(&mut self) {
+        self.search.cancel(self.event);
     }
 }

@@ -64,6 +64,7 @@ pub fn u_of_weight(p: f32, exploration: f32, weight: f32) -> f32 {
 
 /// An edge whose value is known.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Arm {
     /// Completed visits.
     pub n: u32,
@@ -84,6 +85,7 @@ impl Arm {
 
 /// A level of Q + U.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Level {
     highest_q: f32,
     /// How far the level is above the highest Q. Single precision could not resolve so small a difference in a sum.
@@ -128,6 +130,7 @@ pub fn fpu(strategy: Fpu, parent_q: f32, visited_policy: f32) -> f32 {
 
 /// The moves-left utility of the edges of one parent.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovesLeftUtility {
     params: MovesLeft,
     parent_m: f32,

@@ -55,6 +55,7 @@ impl<R: Repository> Search<R> {
     /// missing was room for a leaf's edges, and now the leaf's parent's edge keeps its value.
     ///
     /// It looks at only a part of the tree, so that it ends soon, and goes on with another part the next time.
+    #[must_use = "0 means that there is no room"]
     pub fn recycle(&mut self) -> usize {
         let Some(root) = self.root else { return 0 };
         let can_go_on = get(&self.short_of_room) as usize;

@@ -9,6 +9,10 @@ impl<R: Repository> Search<R> {
     /// is freed. Returns the number of visits that the new root has already. What was said of the old root's moves
     /// ([`Search::set_root_moves`], [`Search::set_remaining_playouts`]) is forgotten.
     ///
+    /// From now on lines begin at the new root, those of an [`Evaluator`](crate::Evaluator) and those of events
+    /// ([`Event::moves`](super::Event::moves)) alike: whoever answers them has to play `moves`, too. The search can't
+    /// tell if that was forgotten, and would search another game.
+    ///
     /// Bring back or cancel the events in flight first: otherwise the whole tree is forgotten, since their visits could
     /// not be taken back. Answers that come later are refused as stale.
     pub fn advance(&mut self, moves: &[Move]) -> u32 {

@@ -74,6 +74,30 @@ impl<R> fmt::Debug for EdgeView<'_, R> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl<R: Repository> defmt::Format for NodeView<'_, R> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let (n, value, bounds) = (self.n(), self.value(), self.bounds());
+        defmt::write!(
+            f,
+            "NodeView {{ key: {}, n: {}, value: {}, bounds: {}, edge_count: {}, .. }}",
+            self.key,
+            n,
+            value,
+            bounds,
+            self.edge_count()
+        );
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl<R> defmt::Format for EdgeView<'_, R> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let Self { naming, p, child, visit, .. } = self;
+        defmt::write!(f, "EdgeView {{ naming: {}, p: {}, child: {}, visit: {}, .. }}", naming, p, child, visit);
+    }
+}
+
 impl<'a, R: Repository> Contents<'a, R> {
     pub(super) fn new(repository: &'a R) -> Self {
         Self { repository }

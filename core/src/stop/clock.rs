@@ -6,6 +6,7 @@ use crate::time::{Budget, sane_ms};
 /// Stops when the time is used up, but not before one playout is done; in a hurry it needs none if the reused tree has
 /// an answer. An unsettled search may go on for an extension.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TimeLimit {
     ms: f64,
     extension_ms: f64,

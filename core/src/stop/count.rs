@@ -5,15 +5,18 @@ use super::{Hints, Progress, Reason, Stopper};
 /// Stops when the root has this many visits, including those that the reused tree brought along. It is what `go nodes`
 /// asks for, and Lc0's visits stopper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct VisitLimit(pub u64);
 
 /// Stops after this many playouts, whatever the tree held before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct PlayoutLimit(pub u64);
 
 /// Stops when the tree holds this many nodes. This is for a host whose tree must leave room for something else. A tree
 /// that recycles before it is that large goes on for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NodeLimit(pub u64);
 
 impl Stopper for VisitLimit {

@@ -14,6 +14,7 @@ const STALLED_PLAYOUTS: u64 = 100_000;
 /// playout ends the game at once, as in a draw by rule 50 that neither side can profitably avoid: when that has gone on
 /// for long, the search stops, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct DepthLimit {
     plies: u32,
     deepest: u32,

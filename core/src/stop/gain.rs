@@ -11,6 +11,7 @@ use heapless::Vec;
 /// `MinimumKLDGainPerNode` and `KLDGainAverageInterval`.) It never stops a search with more than [`MAX_ROOT_MOVES`]
 /// moves at the root: it has no room for more, and would not see their changes.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct KldGain {
     least_per_node: f64,
     interval: u64,

@@ -4,10 +4,12 @@ use super::{Hints, Progress, Reason, Stopper};
 
 /// Stops if there is only one legal move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct OnlyMove;
 
 /// Stops when a move is known to win, or when all others are known to lose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct KnownBest;
 
 impl Stopper for OnlyMove {

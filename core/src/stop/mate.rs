@@ -7,6 +7,7 @@ use crate::search::{EdgeView, Search};
 
 /// Stops when a mate in at most this many moves is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MateLimit(pub u32);
 
 impl Stopper for MateLimit {

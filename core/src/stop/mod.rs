@@ -32,6 +32,7 @@ use core::fmt;
 
 /// What a search reports about itself when it is asked whether to go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Progress<'a> {
     /// Milliseconds since the move's clock started.
     pub elapsed_ms: f64,
@@ -136,6 +137,7 @@ const UNTIMED_MS: f64 = 1e11;
 
 /// How much is left of a search at most. Limits only ever lower it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Hints {
     /// Milliseconds that are left.
     pub remaining_ms: f64,
@@ -181,6 +183,7 @@ impl<S: Stopper> Stopper for Option<S> {
 
 /// The limits of one search. By default there is none: the search runs until it is told to stop.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Limits {
     /// A time to stop at: the budget of a time manager, or `go movetime`. If there are both, the earlier one.
     pub time: Option<TimeLimit>,
@@ -208,6 +211,7 @@ pub struct Limits {
 /// What the limits decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Decision {
     /// Why to stop now; `None`: go on.
     pub stop: Option<Reason>,

@@ -11,6 +11,7 @@ use super::{Hints, Progress, Reason, Stopper};
 /// search, so that the same limits make the same search every time (Lc0 waits for 200 ms in that case, too). Two things
 /// that Lc0 also decides here, the only move and the known best move, are [limits of their own](super::known).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SmartPruning {
     factor: f64,
     least_batches: u64,

@@ -19,6 +19,7 @@ pub enum Outcome {
 
 /// One move at the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RootEdge {
     /// Finished visits.
     pub visits: u64,
@@ -55,6 +56,7 @@ impl RootEdge {
 /// A summary of all legal moves at the root. Moves that `searchmoves` leaves out should count as moves without a visit:
 /// what is known of them from before must not end a search of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Root {
     /// Number of legal moves.
     pub moves: u32,

@@ -7,6 +7,7 @@ use crate::range::{OutOfRange, Range, check_all};
 
 /// The parameters, with their names in `--time-manager=alphazero(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct AlphaZeroParams {
     /// `alphazero-time-pct`: part of the clock for each move, in percent. In [0, 100].
     pub time_pct: f64,
@@ -30,12 +31,14 @@ impl AlphaZeroParams {
 
 /// A time manager that learns nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct AlphaZero {
     params: AlphaZeroParams,
 }
 
 /// A move's budget and the numbers on the way to it, in milliseconds. They are whole numbers where Lc0's are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct AlphaZeroBudget {
     /// The clock less the overhead; negative if the overhead is larger.
     pub available_ms: f64,

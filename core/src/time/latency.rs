@@ -5,6 +5,7 @@ use super::{Clock, LEAST_OVERHEAD_MS, sane_ms};
 
 /// The worst value that was seen, which fades as moves without it go by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Worst {
     ms: f64,
 }
@@ -20,6 +21,7 @@ impl Worst {
 
 /// A mean over some of the last moves. It begins at 0, and needs a few moves to move away from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Mean {
     ms: f64,
     /// Weight of all that was seen.
@@ -55,6 +57,7 @@ const MOST_SPARED: f64 = 0.05;
 
 /// What was measured in one game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Latency {
     lag: Worst,
     late: Worst,

@@ -9,6 +9,7 @@ use crate::range::{OutOfRange, Range, check_all};
 
 /// The parameters, with their names in `--time-manager=legacy(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LegacyParams {
     /// `slowmover`: factor of every budget. A factor above 1 does not apply to budgets below 200 ms. In [0, 100].
     pub slowmover: f64,
@@ -58,6 +59,7 @@ const QUICK_MS: f64 = 200.0;
 
 /// The state of the manager in one game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Legacy {
     params: LegacyParams,
     /// Time that earlier moves have spared; negative if they took more than their share.
@@ -68,6 +70,7 @@ pub struct Legacy {
 
 /// A move's budget and the numbers on the way to it, in milliseconds. They are whole numbers where Lc0's are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LegacyBudget {
     /// Time that earlier moves have spared.
     pub spared_before_ms: f64,

@@ -9,6 +9,7 @@ use crate::OutOfRange;
 
 /// A manager's name and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ManagerParams {
     /// `smooth(…)`.
     Smooth(SmoothParams),
@@ -53,6 +54,7 @@ impl ManagerParams {
 
 #[allow(clippy::large_enum_variant, reason = "a game has one, and nothing here allocates")]
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 enum Kind {
     Smooth(Smooth),
     Legacy(Legacy),
@@ -63,6 +65,7 @@ enum Kind {
 /// The time manager of one player's clock in one game. A new game, or a position that does not continue the last one,
 /// needs a new one; who plays both sides has one for each.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Manager {
     kind: Kind,
     latency: Latency,
@@ -71,6 +74,7 @@ pub struct Manager {
 
 /// The move that is being thought about.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Running {
     clock: Clock,
     limit_ms: f64,

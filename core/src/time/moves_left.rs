@@ -9,6 +9,7 @@ use crate::range::{OutOfRange, Range, check_all};
 /// On 6,670 positions of 402 games between engines that the network in the program was not trained on, the estimates
 /// were off by a factor of 2.02 (move number), 1.94 (pieces) and 1.63 (network); geometric means of |error|.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovesLeftEstimator {
     /// `mle-network`, if the network has a moves-left head.
     pub network: Option<MleNetwork>,
@@ -58,6 +59,7 @@ const MOVES: Range = Range::Between(1.0, 1e6, "in [1, 1000000]");
 
 /// `mle-network(least, most)`: half of the plies that the network's moves-left head expects.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MleNetwork {
     /// The estimate is never less than this: a game that is nearly won may drag on. From 1 to a million.
     pub least: f64,
@@ -83,6 +85,7 @@ impl MleNetwork {
 
 /// `mle-pieces(full, bare)`: from the number of pieces on the board.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MlePieces {
     /// Moves left with all 32 pieces. From 1 to a million.
     pub full: f64,
@@ -109,6 +112,7 @@ impl MlePieces {
 /// `mle-legacy(midpoint, steepness)`: games end around move `midpoint`, and a game that is older than that is expected
 /// to go on for a fixed fraction of its age.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MleLegacy {
     /// The move at which half of the games have ended. Above 0, at most a million.
     pub midpoint: f64,

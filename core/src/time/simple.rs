@@ -8,6 +8,7 @@ use crate::range::{OutOfRange, Range, check_all};
 
 /// The parameters, with their names in `--time-manager=simple(…)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SimpleParams {
     /// `base-pct`: part of the clock for a move at the start of the game, in percent. In (0, 100].
     pub base_pct: f64,
@@ -42,6 +43,7 @@ impl SimpleParams {
 
 /// The state of the manager in one game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Simple {
     params: SimpleParams,
     previous: Option<SimpleBudget>,
@@ -49,6 +51,7 @@ pub struct Simple {
 
 /// A move's budget and the numbers on the way to it, in milliseconds. They are whole numbers where Lc0's are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SimpleBudget {
     /// The clock less the overhead; negative if the overhead is larger.
     pub available_ms: f64,

@@ -14,6 +14,7 @@ pub struct Leader {
 
 /// Which signs of unrest count. With both at 0, none does.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct UnrestParams {
     /// `value-drop`: a search is unsettled if the best move's Q is lower, by this much, than it was in the last move's
     /// search. 0 turns this off.
@@ -25,6 +26,7 @@ pub struct UnrestParams {
 
 /// Follows the best move during the searches of a game, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Unrest {
     leader: Option<Leader>,
     /// When the move took the lead, in milliseconds; 0 for the first leader of a search.

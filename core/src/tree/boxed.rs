@@ -3,8 +3,10 @@
 use super::graph::GraphWords;
 use super::memory::{NodeWords, Tree};
 use crate::sync::AtomicU32;
+use alloc::boxed::Box;
+use alloc::collections::TryReserveError;
+use alloc::vec::Vec;
 use core::fmt;
-use std::boxed::Box;
 
 /// Memory on the heap for a tree, or a graph, of a capacity that is chosen at run time.
 ///
@@ -56,7 +58,7 @@ impl BoxedMemory {
     ///
     /// # Panics
     /// If it would be more bytes than an address can express. If the allocator has fewer bytes, the program aborts, as
-    /// with a `Vec`.
+    /// with a `Vec`. [`BoxedMemory::try_new`] does neither.
     pub fn new(nodes: usize, words: usize) -> Self {
         Self { nodes: zeroed(nodes), words: zeroed(words), graph: Box::default() }
     }
@@ -67,6 +69,30 @@ impl BoxedMemory {
     /// Like [`BoxedMemory::new`].
     pub fn new_graph(nodes: usize, words: usize) -> Self {
         Self { graph: zeroed(nodes), ..Self::new(nodes, words) }
+    }
+
+    /// [`BoxedMemory::new`], for a capacity that may be more than there is.
+    ///
+    /// ```
+    /// use oncilla_core::tree::BoxedMemory;
+    ///
+    /// assert!(BoxedMemory::try_new(1000, 25_000).is_ok());
+    /// assert!(BoxedMemory::try_new(usize::MAX, 25_000).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// If the allocator does not have that many bytes. (Under an operating system that promises more memory than it
+    /// has, that may come out only when the memory is written.)
+    pub fn try_new(nodes: usize, words: usize) -> Result<Self, TryReserveError> {
+        Ok(Self { nodes: try_zeroed(nodes)?, words: try_zeroed(words)?, graph: Box::default() })
+    }
+
+    /// [`BoxedMemory::new_graph`], for a capacity that may be more than there is.
+    ///
+    /// # Errors
+    /// Like [`BoxedMemory::try_new`].
+    pub fn try_new_graph(nodes: usize, words: usize) -> Result<Self, TryReserveError> {
+        Ok(Self { graph: try_zeroed(nodes)?, ..Self::try_new(nodes, words)? })
     }
 
     /// An empty tree, or graph, that uses this memory.
@@ -92,6 +118,13 @@ fn zeroed<T: Default>(count: usize) -> Box<[T]> {
     core::iter::repeat_with(T::default).take(count).collect()
 }
 
+fn try_zeroed<T: Default>(count: usize) -> Result<Box<[T]>, TryReserveError> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(count)?;
+    all.extend(core::iter::repeat_with(T::default).take(count));
+    Ok(all.into_boxed_slice())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +139,18 @@ mod tests {
         let graph = memory.lend();
         assert_eq!((graph.node_capacity(), graph.word_capacity(), graph.is_graph()), (300, 5000, true));
         assert!(BoxedMemory::new_graph(0, 0).lend().create(None).is_none());
+    }
+
+    #[test]
+    fn a_capacity_that_nobody_has_is_an_error() {
+        for (nodes, words) in [(usize::MAX, 1), (1, usize::MAX), (usize::MAX / 20, 1)] {
+            assert!(BoxedMemory::try_new(nodes, words).is_err(), "{nodes} nodes, {words} words");
+            assert!(BoxedMemory::try_new_graph(nodes, words).is_err(), "{nodes} nodes, {words} words");
+        }
+        let mut memory = BoxedMemory::try_new_graph(300, 5000).unwrap();
+        let graph = memory.lend();
+        assert_eq!((graph.node_capacity(), graph.word_capacity(), graph.is_graph()), (300, 5000, true));
+        assert!(!BoxedMemory::try_new(300, 5000).unwrap().lend().is_graph());
     }
 
     /// A thread of a debug build has two megabytes: an array that passes through its stack does not.

@@ -22,7 +22,7 @@ use core::fmt;
 /// ```
 ///
 /// A local variable of this type is on the stack, and so, for a moment, is the value in `Box::new(TreeMemory::new())`
-/// in a debug build: a large one overflows the stack. With the feature `std` there is `BoxedMemory`, which never does,
+/// in a debug build: a large one overflows the stack. With the feature `alloc` there is `BoxedMemory`, which never does,
 /// and whose capacity can be chosen at run time; without it, make the slices for [`Tree::new`] yourself. For a graph
 /// there is [`GraphMemory`].
 ///

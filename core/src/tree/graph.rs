@@ -11,7 +11,8 @@
 use crate::place;
 use crate::sync::{AtomicU32, Lock, get, set};
 
-/// What a graph keeps of a node: its position's key, its links, and the head of a chain of the table.
+/// What a graph keeps of a node: its position's key, its links, and the head of a chain of the table. As with
+/// [`NodeWords`](super::NodeWords), any content will do, and what it means may change.
 pub type GraphWords = [AtomicU32; 5];
 
 const KEY_LOW: usize = 0;

@@ -12,7 +12,8 @@ use crate::sync::{AtomicU32, acquire, get, release, set};
 use core::fmt;
 use core::num::NonZeroU64;
 
-/// A node's record; `node.rs` names its words.
+/// A node's record. What its words mean is the tree's own business and may change; it is a plain array so that a host can
+/// take zeroed pages for it without `unsafe`. Any content will do, and [`Default`] makes one.
 pub type NodeWords = [AtomicU32; 5];
 
 /// Bytes of a node, without its edges.

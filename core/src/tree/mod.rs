@@ -13,7 +13,7 @@
 //! word is its lock.
 
 mod arrays;
-#[cfg(all(any(test, feature = "std"), not(loom)))]
+#[cfg(all(any(test, feature = "alloc"), not(loom)))]
 mod boxed;
 #[cfg(not(loom))]
 mod capacity;
@@ -25,7 +25,7 @@ mod pool;
 mod record;
 mod share;
 
-#[cfg(all(any(test, feature = "std"), not(loom)))]
+#[cfg(all(any(test, feature = "alloc"), not(loom)))]
 pub use boxed::BoxedMemory;
 #[cfg(not(loom))]
 pub use capacity::{GraphMemory, TreeMemory};

@@ -6,6 +6,7 @@ use crate::board::{
 use crate::pack::{Block, Head, MOST_HIDDEN, Network, PackError, SQUARES, SqueezeExcite, TAPS};
 use crate::policy::Logits;
 use crate::sums::{Window, to_whole};
+use core::fmt;
 
 /// The working memory of a network with `FILTERS` filters: three boards, 900 bytes for each filter.
 pub struct Room<const FILTERS: usize> {
@@ -30,6 +31,13 @@ impl<const FILTERS: usize> Default for Room<FILTERS> {
     }
 }
 
+/// Shows the size of the room. Its content means nothing between evaluations.
+impl<const FILTERS: usize> fmt::Debug for Room<FILTERS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Room").field("filters", &FILTERS).finish_non_exhaustive()
+    }
+}
+
 /// What the network says of a position.
 pub struct Evaluation<'a> {
     /// Probabilities of win, draw and loss of the side to move.
@@ -38,6 +46,14 @@ pub struct Evaluation<'a> {
     pub moves_left: f32,
     logits: Logits<'a>,
     places: &'a [[u8; 2]],
+}
+
+/// Without the logits, which are computed one at a time.
+impl fmt::Debug for Evaluation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Evaluation");
+        shown.field("wdl", &self.wdl).field("moves_left", &self.moves_left).finish_non_exhaustive()
+    }
 }
 
 impl Evaluation<'_> {

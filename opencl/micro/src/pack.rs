@@ -70,6 +70,7 @@ pub(crate) const TAPS: usize = 9;
 
 /// Why bytes are not a network that can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PackError {
     /// They do not begin as a pack of this version does.
     NotAPack,

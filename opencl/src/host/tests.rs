@@ -822,7 +822,7 @@ fn what_can_not_be_run_is_refused() {
         graph.output(Role::Policy, value).expect("any length");
         graph
     };
-    let refused = |graph: Graph, threads| Host::new(graph, threads).err().expect("a refusal").0;
+    let refused = |graph: Graph, threads| Host::new(graph, threads).expect_err("a refusal").0;
     assert_eq!(refused(graph(12, 3), 1), "layer 0: a 3x3 convolution: expected a board, got 12 squares");
     assert_eq!(refused(graph(12, 5), 1), "layer 0: a 5x5 convolution: expected a board, got 12 squares");
     assert_eq!(refused(graph(12, 3).on_board(4, 4), 1), "layer 0: a 3x3 convolution: expected a board, got 12 squares");

@@ -42,6 +42,7 @@ pub struct Tuning {
 }
 
 /// A field of [`Tuning`], by its name, and its possible values.
+#[derive(Debug)]
 pub struct Knob {
     /// The name in the text form.
     pub name: &'static str,

@@ -5,6 +5,7 @@ use std::io;
 
 /// Why a file is not a table that can be used, or not in this place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// The system refused to open or read it.
     Io(io::ErrorKind),

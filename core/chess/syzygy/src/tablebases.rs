@@ -43,6 +43,7 @@ struct Slot {
 
 /// Why there are no tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The list names no folder.
     NoFolder,
@@ -90,6 +91,7 @@ impl fmt::Display for BadFile {
 
 /// Why the tables have no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProbeError {
     /// A side may castle: no table has that.
     CastlingRights,

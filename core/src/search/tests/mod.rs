@@ -105,7 +105,7 @@ impl<R: Repository> Search<R> {
 type Written = (Verdict, &'static [f32]);
 
 /// A game that a test writes down: what a position is, by the moves so far. Each move is the place that it has in its
-/// list.
+/// list. All positions have the same key.
 struct WrittenGame<F: Fn(&[u16]) -> Written>(F);
 
 impl<F: Fn(&[u16]) -> Written> WrittenGame<F> {
@@ -124,7 +124,7 @@ impl<F: Fn(&[u16]) -> Written> Evaluator for WrittenGame<F> {
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
         let (verdict, priors) = self.at(line);
         policy.extend(priors.iter().map(|p| p.ln()));
-        Ok(Answer { key: 0, verdict })
+        Ok(Answer { key: 1, verdict })
     }
 }
 

@@ -106,7 +106,7 @@ fn what_was_proven_stays_so_where_moves_are_folded() {
             let mut before = bounds_below(search, STEP as u32);
             for _ in 0..100 {
                 run_in_batches(search, &mut game, 1, STEP);
-                search.recycle();
+                let _ = search.recycle();
                 let after = bounds_below(search, STEP as u32);
                 for (path, (n, now)) in &after {
                     // A node that has fewer visits than before may be another one, which took its place.

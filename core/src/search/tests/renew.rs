@@ -105,7 +105,7 @@ fn a_root_with_visits_in_flight_stays_as_it_is() {
     on_both!(5000, 200_000, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 50);
         let mut event = TestEvent::new();
-        search.gather(&mut event);
+        let _ = search.gather(&mut event);
         let (own, moves, logits) = said_of_root(&game);
         let before = edges(search);
         assert_eq!(search.renew_root(own, &moves, &mut logits.clone()), Err(Refused::Stale));

@@ -5,6 +5,7 @@ use crate::time::{Clock, LAST_RESORT, sane_ms};
 
 /// What the manager has learnt by the time when a budget is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(super) struct Guesses {
     pub nps: f64,
     pub tree_reuse: f64,
@@ -19,6 +20,7 @@ pub(super) struct Guesses {
 /// One computation of a move's share of the time: the seed document's formulas, in their order. Times are in
 /// milliseconds, nodes may be fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Share {
     /// Time on the clock that is shared out.
     pub base_ms: f64,
@@ -73,6 +75,7 @@ impl Share {
 
 /// A move's budget and every number in its computation. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SmoothBudget {
     /// What a move adds to the clock.
     pub increment_ms: f64,

@@ -45,6 +45,7 @@ use budget::Guesses;
 
 /// What has been learnt in one game. A new game, or a position that does not continue the last one, needs a new one.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Smooth {
     params: SmoothParams,
     known: Guesses,
@@ -55,6 +56,7 @@ pub struct Smooth {
 
 /// The move that is being thought about.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Running {
     budget: SmoothBudget,
     reused_nodes: u64,
@@ -85,6 +87,7 @@ impl Running {
 
 /// The last move that was played, until the next one starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Ended {
     total_nodes: u64,
     /// The time that it took, in average moves.

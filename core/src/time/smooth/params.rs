@@ -6,6 +6,7 @@ use crate::time::unrest::UnrestParams;
 
 /// The parameters, with their names in `--time-manager=smooth(…)`. The last six are not in the seed document.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SmoothParams {
     /// `init-tree-reuse`: first guess of the part of a tree that the next move starts with, at most `max-tree-reuse`.
     /// In [0, 1).

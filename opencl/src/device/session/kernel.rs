@@ -10,7 +10,8 @@ use std::ffi::CString;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
-/// One kernel with its arguments. It keeps the buffers among them alive, and remembers all of them for [`Copies`].
+/// One kernel with its arguments. It keeps the buffers among them alive, and remembers all of them for
+/// [`Copies`](super::Copies).
 ///
 /// It is not `Clone` and not `Sync`: `clSetKernelArg` is the one call that two threads may not make on one object.
 #[derive(Debug)]
