@@ -161,6 +161,7 @@ def parse():
     parser.add_argument("--rules", choices=sorted(RULES), default="chinese", help="rules (default: chinese)")
     parser.add_argument("--clock", type=float, metavar="SECONDS", help="time of the engine for a game (default: no clock)")
     parser.add_argument("--level", type=int, default=10, help="of GNU Go, 1 to 10 (default: 10)")
+    parser.add_argument("--seed", type=positive, default=1, help="of GNU Go's chance (default: 1)")
     parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
     return parser.parse_args()
 
@@ -171,6 +172,7 @@ def main():
     try:
         engines.append(Engine("the engine", arguments.command))
         command = [program("gnugo"), "--mode", "gtp", "--level", str(arguments.level), RULES[arguments.rules]]
+        command += ["--seed", str(arguments.seed)]
         engines.append(Engine("GNU Go", command))
         play_games(*engines, arguments)
         for engine in engines:

@@ -12,10 +12,10 @@ use random::Random;
 const MUTATIONS: u64 = 20_000;
 
 /// The parts of texts: words of UCI, FENs, options and JSON, and bytes that break words.
-const WORDS: [&[u8]; 32] = [
+const WORDS: [&[u8]; 42] = [
     b" ", b"\t", b"\0", b"\xff", b"\xc3", b"-", b"/", b"=", b"(", b")", b",", b"'", b"9", b"1e99", b"value", b"name",
     b"moves", b"fen", b"go", b"wtime", b"e2e4", b"KQkq", b"smooth", b"\n", b"\"", b"{", b"}", b"[", b"]", b":",
-    b"null", b"\"id\":",
+    b"null", b"\"id\":", b";B[", b";W[", b"AB[", b"AE[", b"SZ[", b"KM[", b"RU[", b"PL[", b"aa:cc", b"\\",
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -87,4 +87,9 @@ fn lines_of_analysis() {
 #[test]
 fn pgn() {
     run("pgn", targets::pgn);
+}
+
+#[test]
+fn sgf() {
+    run("sgf", targets::sgf);
 }

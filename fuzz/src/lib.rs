@@ -5,4 +5,4 @@
 
 pub mod targets;
 
-pub use targets::{analysis_line, fen, options, pgn, uci_line};
+pub use targets::{analysis_line, fen, options, pgn, sgf, uci_line};

@@ -136,6 +136,15 @@ pub fn pgn(data: &[u8]) {
     assert_eq!(reader.bytes(), data.len() as u64);
 }
 
+/// Games in SGF: what is read can be written, and what was written is read as the same game.
+pub fn sgf(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    match oncilla::gtp::reread_sgf(&text) {
+        Ok(written) => assert_eq!(oncilla::gtp::reread_sgf(&written).as_ref(), Ok(&written), "{text:?}"),
+        Err(error) => assert_short(&error),
+    }
+}
+
 /// Checks that a message is short: a megabyte of nonsense must not be sent back.
 fn assert_short(message: &str) {
     assert!(message.len() <= LONGEST_ANSWER, "{} bytes of message", message.len());

@@ -204,10 +204,12 @@ macro_rules! pass_on {
     };
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<B: Backend + ?Sized> Backend for &mut B {
     pass_on!();
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<B: Backend + ?Sized> Backend for Box<B> {
     pass_on!();
 }
@@ -264,6 +266,7 @@ mod tests {
         Err(BackendError(text.into()))
     }
 
+    #[deny(clippy::missing_trait_methods)]
     impl Backend for Odd {
         fn graph(&self) -> &Graph {
             &self.0

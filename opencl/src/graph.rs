@@ -157,7 +157,8 @@ pub enum Layer {
     Constant {
         /// Shape of the output.
         shape: Shape,
-        /// Its elements, channel-major.
+        /// Its elements, channel-major, all finite: what keeps a query from a key, as a bias of [`Layer::Attention`], is
+        /// a large negative number.
         values: Vec<f32>,
     },
     /// `input · scale + shift`, element by element.

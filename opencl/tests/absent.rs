@@ -1,6 +1,6 @@
 //! Without an OpenCL library the program starts, and says so in one line.
 
-#![cfg(all(feature = "opencl", not(target_os = "macos")))]
+#![cfg(all(feature = "dynamic", not(target_os = "macos")))]
 
 use oncilla_opencl::device::{self, DeviceChoice};
 use std::process::Command;

@@ -10,7 +10,6 @@ use super::analyze::{AnalyzeRequest, Style};
 use super::args::{self, Args};
 use super::clock::{self, System};
 use super::player::{ADVANTAGE, Decision, Player, SearchLimits, Task};
-use super::record::Record;
 use super::scoring::Judged;
 use super::session::{Session, Stream};
 use super::settings::{self, Settings};
@@ -18,9 +17,7 @@ use super::slot::SearchSlot;
 use super::{handicap, scoring, sgf, show};
 use crate::console::aside;
 use crate::fields::Object;
-use crate::go::{
-    Evaluation, Evaluator, Game, Known, LEAST_SIDE, Params, Reporter, Search, board_size, describe_model, setup,
-};
+use crate::go::{Evaluation, Evaluator, Game, Known, LEAST_SIDE, Params, Reporter, Search, board_size, describe_model};
 use crate::text::quoted;
 
 /// The result of a command: its answer, or an error message.
@@ -565,32 +562,19 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     // As in KataGo, a number beyond the end means the end.
     let moves = match before {
         Some(0) => return Err(cannot("expected a move from 1 on, got 0".to_string())),
-        Some(before) => sgf.moves.len().min(before - 1),
-        None => sgf.moves.len(),
+        Some(before) => before - 1,
+        None => usize::MAX,
     };
-    let board = Board::with_stones(sgf.size, sgf.stones.iter().copied()).map_err(|error| cannot(error.to_string()))?;
-    let first = sgf.first.or(sgf.moves.first().map(|(color, _)| *color)).unwrap_or_else(|| setup::mover(&board));
-    let rules = rules_of_file(&sgf, session.record.rules());
-    let mut record = Record::starting_from(&board, first, rules, session.player.params.black_run_is_handicap);
-    for (color, mv) in &sgf.moves[..moves] {
-        record.play_tolerantly(*color, *mv).map_err(cannot)?;
+    let (rules, fault) = sgf.rules(session.record.rules());
+    if let Some(fault) = fault {
+        aside(&format!("oncilla: {fault}"));
     }
+    let record = sgf.record(rules, moves, session.player.params.black_run_is_handicap).map_err(cannot)?;
     session.player.prepare(sgf.size)?;
     session.player.new_game();
     session.ponders = false;
     session.record = record;
     Ok(String::new())
-}
-
-/// The rules that a file names, or the current ones `now` if it names none or networks don't know them; with the file's
-/// komi, if it has one.
-fn rules_of_file(sgf: &sgf::Sgf, now: &Rules) -> Rules {
-    let named = sgf.rules.as_deref().map(settings::named_rules);
-    if let Some(Err(error)) = &named {
-        aside(&format!("oncilla: RU: {error}; the rules stay as they were"));
-    }
-    let rules = named.and_then(Result::ok).unwrap_or(*now);
-    Rules { komi: sgf.komi.unwrap_or(now.komi), ..rules }
 }
 
 /// The result of a game that is over, as a file has it; `None` if the game goes on, or if it can't be judged.

@@ -48,7 +48,7 @@ use std::fs::File;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use oncilla_go::Size;
+use oncilla_go::{Rules, Size};
 use oncilla_nets::katago::Model;
 
 use crate::console::{Console, aside};
@@ -66,6 +66,17 @@ pub use settings::Settings;
 
 /// The line on standard error that tells a person or a script that the program is ready.
 const READY: &str = "GTP ready, beginning main protocol loop";
+
+/// What `printsgf` writes, without a result, of the game that `loadsgf` reads from a text, by Tromp and Taylor's rules
+/// if it names none.
+///
+/// # Errors
+/// What `loadsgf` says of a text that it refuses.
+pub fn reread_sgf(text: &str) -> Result<String, String> {
+    let game = sgf::read(text)?;
+    let (rules, _) = game.rules(&Rules::TROMP_TAYLOR);
+    Ok(sgf::write(&game.record(rules, usize::MAX, false)?, None))
+}
 
 /// Reads the Go network that the settings name.
 fn network(settings: &EvaluatorSettings) -> Result<Model, String> {

@@ -1,10 +1,11 @@
 //! Reads and writes the main line of games in SGF (<https://www.red-bean.com/sgf/>).
 
-use oncilla_go::{Color, Komi, MAX_SIDE, Move, PointSet, SetupError, Size};
+use oncilla_go::{Board, Color, Komi, MAX_SIDE, Move, PointSet, Rules, SetupError, Size};
 use std::fmt::Write;
 
 use super::record::Record;
-use crate::go::{LEAST_SIDE, board_size};
+use super::settings;
+use crate::go::{LEAST_SIDE, board_size, setup};
 use crate::text::quoted;
 
 /// The contents of a file.
@@ -22,6 +23,34 @@ pub struct Sgf {
     pub first: Option<Color>,
     /// The moves of the main line.
     pub moves: Vec<(Color, Move)>,
+}
+
+impl Sgf {
+    /// The rules that the file names, or the current ones `now` if it names none or none that networks know; with the
+    /// file's komi, if it has one. Then why the rules stay as they were, if the file's are not known.
+    pub fn rules(&self, now: &Rules) -> (Rules, Option<String>) {
+        let (rules, fault) = match self.rules.as_deref().map(settings::named_rules) {
+            None => (*now, None),
+            Some(Ok(rules)) => (rules, None),
+            Some(Err(error)) => (*now, Some(format!("RU: {error}; the rules stay as they were"))),
+        };
+        (Rules { komi: self.komi.unwrap_or(now.komi), ..rules }, fault)
+    }
+
+    /// The game with the first `moves` of the file's moves, under these rules.
+    ///
+    /// # Errors
+    /// One line: stones that can't stand so, or a move that can't be played.
+    pub fn record(&self, rules: Rules, moves: usize, black_run_is_handicap: bool) -> Result<Record, String> {
+        let board = Board::with_stones(self.size, self.stones.iter().copied()).map_err(|error| error.to_string())?;
+        let first = self.first.or(self.moves.first().map(|(color, _)| *color));
+        let first = first.unwrap_or_else(|| setup::mover(&board));
+        let mut record = Record::starting_from(&board, first, rules, black_run_is_handicap);
+        for (color, mv) in self.moves.iter().take(moves) {
+            record.play_tolerantly(*color, *mv)?;
+        }
+        Ok(record)
+    }
 }
 
 /// A komi of more than this many points is in hundredths of a point, as some servers write it.
@@ -400,5 +429,22 @@ mod tests {
             let wrapped = format!("(;{text}");
             [text, wrapped].iter().all(|text| read(text).is_ok_and(|sgf| sgf.size.x() > 1) || read(text).is_err())
         }
+    }
+
+    /// The fuzz target goes on from here.
+    #[test]
+    fn a_game_that_was_read_is_written_and_read_again() {
+        for text in [
+            "(;)",
+            "(;SZ[9]KM[3.75]RU[chinese]AB[cc][gg:hg]AW[aa]PL[W];W[ee];B[];W[dd])",
+            "(;SZ[13:7]KM[-0.5]RU[japanese];B[mg];B[aa];W[tt])",
+            "(;SZ[19]HA[2]AB[dd][pp];W[dp](;B[pd])(;B[qd]))",
+        ] {
+            let written = super::super::reread_sgf(text).unwrap();
+            assert_eq!(super::super::reread_sgf(&written).as_ref(), Ok(&written), "{text}");
+        }
+        assert!(
+            super::super::reread_sgf("(;SZ[5];B[aa];W[aa])").is_err_and(|error| error.contains("there is a stone"))
+        );
     }
 }

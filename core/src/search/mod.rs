@@ -42,7 +42,7 @@ pub use gather::Gathered;
 pub use params::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
 pub use view::{Contents, EdgeView, NodeView};
 
-use crate::evaluate::{Evaluator, Move};
+use crate::evaluate::{Answer, Evaluator, Move};
 use crate::repository::{Bounds, Key, Node, Repository};
 use crate::stats::Counts;
 use crate::sync::{AtomicU32, get, set, unique};
@@ -173,16 +173,9 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
     }
 }
 
-/// The evaluator's own error is part of the message, so the source is what lies behind that one: a report that prints
-/// the chain of errors says nothing twice.
-impl<E: Error> Error for RunError<E> {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Evaluator(error) => error.source(),
-            _ => None,
-        }
-    }
-}
+/// The evaluator's own error is part of the message, so it is not given as a source. It may be a text, or another type
+/// that is no [`Error`]: who wants more of it finds it in [`RunError::Evaluator`].
+impl<E: fmt::Debug + fmt::Display> Error for RunError<E> {}
 
 impl<R: Repository> Search<R> {
     /// A search without a visit in `repository`; nodes that the repository holds are forgotten.
@@ -404,11 +397,23 @@ impl<R: Repository> Search<R> {
         evaluator: &mut E,
         event: &mut Event<PLIES>,
     ) -> Result<(), RunError<E::Error>> {
-        let asked = Asked { search: self, event };
         let mut policy = Vec::<f32, EDGES>::new();
+        let answer = self.evaluated(evaluator, event, &mut policy)?;
+        self.answer(event, &answer, &mut policy).map_err(RunError::Refused)
+    }
+
+    /// What the evaluator says of an event's leaf. If it fails or panics, the playout is taken back.
+    fn evaluated<E: Evaluator + ?Sized, const EDGES: usize, const PLIES: usize>(
+        &self,
+        evaluator: &mut E,
+        event: &mut Event<PLIES>,
+        policy: &mut Vec<f32, EDGES>,
+    ) -> Result<Answer, RunError<E::Error>> {
+        let mut asked = Asked { search: self, event, is_answered: false };
         self.name::<E, EDGES, PLIES>(evaluator, asked.event)?;
         let answer = evaluator.evaluate(asked.event.moves(), policy.as_mut_view()).map_err(RunError::Evaluator)?;
-        self.answer(asked.event, &answer, &mut policy).map_err(RunError::Refused)
+        asked.is_answered = true;
+        Ok(answer)
     }
 
     /// Names the last move of an event, if the tree does not know it: the evaluator lists the legal moves of the leaf's
@@ -432,15 +437,18 @@ impl<R: Repository> Search<R> {
     }
 }
 
-/// An event whose leaf the evaluator is asked about: if there is no answer, because the evaluator failed or panicked,
-/// the playout is taken back.
+/// An event whose leaf the evaluator is asked about: without an answer the playout is taken back. (The search's own work
+/// with an answer is not covered. If that panics, a node may stay locked, for which taking back would wait for ever.)
 struct Asked<'a, R: Repository, const PLIES: usize> {
     search: &'a Search<R>,
     event: &'a mut Event<PLIES>,
+    is_answered: bool,
 }
 
 impl<R: Repository, const PLIES: usize> Drop for Asked<'_, R, PLIES> {
     fn drop(&mut self) {
-        self.search.cancel(self.event);
+        if !self.is_answered {
+            self.search.cancel(self.event);
+        }
     }
 }

@@ -438,10 +438,10 @@ fn a_node_whose_edges_were_freed_is_found_no_longer() {
         search.visit(game, 1, 5);
         search.visit(game, 0, 2);
         // No other position has two moves.
-        assert!(search.repository().has(0, 2));
+        assert!(search.repository().has(1, 2));
         while search.recycle() > 0 {}
         assert!(search.edge_of(0).child().is_some_and(|child| child.bounds().closed()));
-        assert!(!search.repository().has(0, 2));
+        assert!(!search.repository().has(1, 2));
     });
 }
 

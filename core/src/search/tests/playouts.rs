@@ -488,7 +488,7 @@ fn an_evaluator_that_lists_other_moves_than_it_has_logits_for_is_told() {
 
 #[test]
 fn what_ends_a_run_is_an_error_that_says_why() {
-    fn says(error: impl core::fmt::Display) -> std::string::String {
+    fn says(error: impl core::error::Error) -> std::string::String {
         std::format!("{error}")
     }
     on_both!(100, 5000, Params::default(), |search| {

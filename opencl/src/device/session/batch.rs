@@ -240,3 +240,25 @@ pub struct Read<'a> {
     /// then a lost launch can't pass off the previous batch's answer as this one's.
     pub proof: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A transfer that finds too little memory says nothing about the groups of kernels.
+    #[test]
+    fn a_command_that_fails_is_a_transfer_or_of_kernels() {
+        let failed = |command: Command| Error::Call {
+            device: "x".to_string(),
+            call: format!("a batch: {command}"),
+            purpose: command.purpose(),
+            status: CL_OUT_OF_RESOURCES,
+        };
+        for (command, is_of_groups) in
+            [(Command::Write, false), (Command::Read, false), (Command::Launch("dense".into()), true)]
+        {
+            let error = failed(command);
+            assert_eq!((error.is_of_groups(), error.is_of_memory()), (is_of_groups, true), "{error}");
+        }
+    }
+}
