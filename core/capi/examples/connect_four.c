@@ -83,7 +83,10 @@ static int best_move(OncillaSearch *search, OncillaEvent *event, Board board, in
         case ONCILLA_FULL: {
             size_t freed;
             must(oncilla_recycle(search, &freed));
-            if (freed == 0) must(ONCILLA_NO_ROOM);
+            if (freed == 0) {
+                fprintf(stderr, "connect_four: the tree is full, and nothing can be folded\n");
+                exit(1);
+            }
             break;
         }
         case ONCILLA_COLLISION:

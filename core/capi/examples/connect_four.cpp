@@ -9,11 +9,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include "connect_four.h"
@@ -123,23 +124,27 @@ std::size_t playouts(const OncillaSearch *search, Events &events, Board board, b
 
 using Clock = std::chrono::steady_clock;
 
-// Searches until the limit, by two threads; at least one batch each.
+// Searches until `end`; at least one batch. Gives back how many visits came of it.
+std::size_t work(Search &search, Board board, Clock::time_point end) {
+    Events events;
+    std::size_t visits = 0;
+    do {
+        bool full = false;
+        visits += search.shared([&](auto *it) { return playouts(it, events, board, full); });
+        if (full) search.alone([](auto *it) { must(oncilla_recycle(it, nullptr)); });
+    } while (Clock::now() < end);
+    return visits;
+}
+
+// Searches until the limit, by two threads. What one of them throws is thrown here.
 std::size_t think(Search &search, Board board, double limit_ms) {
-    auto end = Clock::now() + std::chrono::duration<double, std::milli>(limit_ms);
-    std::array<std::size_t, 2> visits{};
-    std::array<std::thread, 2> threads;
-    for (std::size_t i = 0; i < threads.size(); i++) {
-        threads[i] = std::thread([&, i] {
-            Events events;
-            do {
-                bool full = false;
-                visits[i] += search.shared([&](auto *it) { return playouts(it, events, board, full); });
-                if (full) search.alone([](auto *it) { must(oncilla_recycle(it, nullptr)); });
-            } while (Clock::now() < end);
-        });
-    }
-    for (std::thread &thread : threads) thread.join();
-    return visits[0] + visits[1];
+    std::chrono::duration<double, std::milli> limit(limit_ms);
+    auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+    auto start = [&] { return std::async(std::launch::async, work, std::ref(search), board, end); };
+    std::array<std::future<std::size_t>, 2> threads{start(), start()};
+    std::size_t visits = 0;
+    for (std::future<std::size_t> &thread : threads) visits += thread.get();
+    return visits;
 }
 
 } // namespace

@@ -19,6 +19,7 @@
 // - A move is a number of 16 bits that means something to the host only. Values are seen from the side to move at the
 //   position (or, of a move, from the side that makes it): `wl` is the probability of a win minus that of a loss, `d` that
 //   of a draw, `m` the plies left.
+// - Parameters are finite numbers; where nothing else is said they are at most 1e12. Others are ONCILLA_BAD_NUMBER.
 
 
 #ifndef ONCILLA_H
@@ -34,6 +35,10 @@
     (ONCILLA_SEARCH_OVERHEAD + 20 * (size_t)(nodes) + 4 * (size_t)(edge_words))
 #define ONCILLA_GRAPH_BYTES(nodes, edge_words) (ONCILLA_SEARCH_BYTES(nodes, edge_words) + 20 * (size_t)(nodes))
 #define ONCILLA_EVENT_BYTES(plies) (ONCILLA_EVENT_OVERHEAD + ONCILLA_PLY_BYTES * (size_t)(plies))
+
+// The number of this header. It is another one as soon as a struct has another size, or a function or a constant another
+// meaning: compare it with oncilla_abi if header and archive come from different places.
+#define ONCILLA_ABI 1
 
 // `OncillaAnswer.verdict`: the game goes on.
 #define ONCILLA_POSITION 0
@@ -611,6 +616,9 @@ typedef struct OncillaLeader {
 extern "C" {
 #endif // __cplusplus
 
+// The ONCILLA_ABI of the header that goes with this archive. If the program's is another one, call nothing else.
+uint32_t oncilla_abi(void);
+
 // How many bytes of memory an event takes.
 size_t oncilla_event_size(void);
 
@@ -681,7 +689,8 @@ OncillaStatus oncilla_answer(const struct OncillaSearch *search,
 OncillaStatus oncilla_cancel(const struct OncillaSearch *search, struct OncillaEvent *event);
 
 // Sets the function that is told of a panic in any thread; NULL for none. A panic is a fault of Oncilla's. After it,
-// nothing may be used that the function which panicked was called with.
+// nothing may be used that the function which panicked was called with. An archive that was built without the feature
+// `panic-handler` has a panic handler of the program's own, which calls no function that was set here.
 void oncilla_on_panic(OncillaPanicCallback callback);
 
 // `params` gets Lc0's defaults, except that the moves-left utility is off.
@@ -711,8 +720,9 @@ OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 // `wdl_rescale.diff`.
 OncillaStatus oncilla_set_params(struct OncillaSearch *search, const struct OncillaParams *params);
 
-// Forgets the tree. For events in flight the functions return ONCILLA_STALE; they belong to this search until they are
-// cancelled. Every root move may be searched again.
+// Forgets the tree. Events in flight belong to this search until they are brought back or cancelled, and count for
+// nothing: to settle or answer one is ONCILLA_STALE, and oncilla_bring_back drops it and returns ONCILLA_OK. Every root
+// move may be searched again.
 OncillaStatus oncilla_clear(struct OncillaSearch *search);
 
 // Resets the counts, for the next move of the game.
@@ -763,7 +773,8 @@ OncillaStatus oncilla_pv(const struct OncillaSearch *search, uint16_t *moves, si
 
 // `edges` gets the moves of the root: those that were visited in the order of their first visits, then the others in
 // the order of the game's list. `count` (which may be NULL) gets how many were written; if there are more than `room`,
-// the first ones are. None is missing even if other threads search meanwhile; each is as it was when it was looked at.
+// the first ones are. So a `count` as large as `room` may not be all: ONCILLA_MAX_EDGES is room for any root. None is
+// missing even if other threads search meanwhile; each is as it was when it was looked at.
 OncillaStatus oncilla_root_edges(const struct OncillaSearch *search,
                                  struct OncillaRootEdge *edges,
                                  size_t room,
@@ -789,15 +800,16 @@ OncillaStatus oncilla_time_new(void *memory,
                                const struct OncillaTimeParams *params,
                                struct OncillaTime **time);
 
-// Starts a move, with `reused_nodes` in its tree; `budget` gets what the move is given.
+// Starts a move; `budget` gets what the move is given. `reused_visits` are those that its root has already, from earlier
+// moves of the game: `visits` of oncilla_stats.
 OncillaStatus oncilla_time_start(struct OncillaTime *time,
                                  const struct OncillaClock *clock,
-                                 uint64_t reused_nodes,
+                                 uint64_t reused_visits,
                                  struct OncillaBudget *budget);
 
-// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_nodes`. Call it as often
-// as is convenient.
-OncillaStatus oncilla_time_progress(struct OncillaTime *time, double elapsed_ms, uint64_t new_nodes);
+// Reports that the search has run for `elapsed_ms` since the move's start and has done `new_playouts`: those that were
+// brought back, not nodes of memory, of which a full tree gets no more. Call it as often as is convenient.
+OncillaStatus oncilla_time_progress(struct OncillaTime *time, double elapsed_ms, uint64_t new_playouts);
 
 // Reports the best move after `elapsed_ms`. `go_on` becomes 1 if the search should go on beyond its budget, within the
 // extension; otherwise 0.
@@ -806,8 +818,8 @@ OncillaStatus oncilla_time_leader(struct OncillaTime *time,
                                   const struct OncillaLeader *leader,
                                   uint32_t *go_on);
 
-// Ends the move, `used_ms` after its start; the search has added `new_nodes`.
-OncillaStatus oncilla_time_end(struct OncillaTime *time, double used_ms, uint64_t new_nodes);
+// Ends the move, `used_ms` after its start; the search has done `new_playouts`, counted as by oncilla_time_progress.
+OncillaStatus oncilla_time_end(struct OncillaTime *time, double used_ms, uint64_t new_playouts);
 
 // `params` gets the defaults of the moves-left estimator.
 OncillaStatus oncilla_moves_left_default(struct OncillaMovesLeft *params);

@@ -24,6 +24,7 @@ compile_error!(
     "the feature `panic-handler` is for an archive that aborts: build it with `--profile capi`, as core/capi/install does"
 );
 
+mod abi;
 mod event;
 mod handle;
 mod panic;
@@ -34,6 +35,7 @@ mod search;
 mod status;
 mod time;
 
+pub use abi::{ONCILLA_ABI, oncilla_abi};
 pub use event::{
     ONCILLA_DEFAULT_PLIES, ONCILLA_ENDED, ONCILLA_EVENT_OVERHEAD, ONCILLA_PLY_BYTES, ONCILLA_POSITION, ONCILLA_SCORED,
     ONCILLA_TABLEBASE, ONCILLA_TWO_FOLD, OncillaAnswer, OncillaEvent, OncillaMet, oncilla_answer, oncilla_bring_back,

@@ -10,7 +10,8 @@ pub type OncillaPanicCallback = Option<unsafe extern "C" fn(file: *const c_char,
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Sets the function that is told of a panic in any thread; NULL for none. A panic is a fault of Oncilla's. After it,
-/// nothing may be used that the function which panicked was called with.
+/// nothing may be used that the function which panicked was called with. An archive that was built without the feature
+/// `panic-handler` has a panic handler of the program's own, which calls no function that was set here.
 #[unsafe(no_mangle)]
 pub extern "C" fn oncilla_on_panic(callback: OncillaPanicCallback) {
     let pointer = callback.map_or(core::ptr::null_mut(), |callback| callback as *mut ());

@@ -174,8 +174,9 @@ pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: 
     })
 }
 
-/// Forgets the tree. For events in flight the functions return ONCILLA_STALE; they belong to this search until they are
-/// cancelled. Every root move may be searched again.
+/// Forgets the tree. Events in flight belong to this search until they are brought back or cancelled, and count for
+/// nothing: to settle or answer one is ONCILLA_STALE, and oncilla_bring_back drops it and returns ONCILLA_OK. Every root
+/// move may be searched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {
@@ -397,7 +398,8 @@ fn sign(bound: Bound) -> i32 {
 
 /// `edges` gets the moves of the root: those that were visited in the order of their first visits, then the others in
 /// the order of the game's list. `count` (which may be NULL) gets how many were written; if there are more than `room`,
-/// the first ones are. None is missing even if other threads search meanwhile; each is as it was when it was looked at.
+/// the first ones are. So a `count` as large as `room` may not be all: ONCILLA_MAX_EDGES is room for any root. None is
+/// missing even if other threads search meanwhile; each is as it was when it was looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_root_edges(
     search: *const OncillaSearch,
@@ -419,13 +421,7 @@ pub unsafe extern "C" fn oncilla_root_edges(
 /// first time meanwhile might be in neither part of the list: then all edges are written again, which can't happen more
 /// often than there are moves.
 fn write_edges(node: &NodeView<'_, Tree<'static>>, to: &Output<OncillaRootEdge>) -> usize {
-    loop {
-        let visited = node.visited_count();
-        let written = to.fill(node.edges().map(|edge| OncillaRootEdge::of(&edge)));
-        if node.visited_count() == visited {
-            return written;
-        }
-    }
+    node.of_all_edges(|| to.fill(node.edges().map(|edge| OncillaRootEdge::of(&edge))))
 }
 
 /// What a search reports about itself.

@@ -382,18 +382,19 @@ pub unsafe extern "C" fn oncilla_time_new(
     })
 }
 
-/// Starts a move, with `reused_nodes` in its tree; `budget` gets what the move is given.
+/// Starts a move; `budget` gets what the move is given. `reused_visits` are those that its root has already, from earlier
+/// moves of the game: `visits` of oncilla_stats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_start(
     time: *mut OncillaTime,
     clock: *const OncillaClock,
-    reused_nodes: u64,
+    reused_visits: u64,
     budget: *mut OncillaBudget,
 ) -> OncillaStatus {
     attempt(|| {
         // SAFETY: the contract of the crate.
         let (time, clock, to) = unsafe { (alone(time)?, input(clock)?, output(budget)?) };
-        let budget = time.manager.on_move_start(&clock.into(), reused_nodes);
+        let budget = time.manager.on_move_start(&clock.into(), reused_visits);
         time.running = true;
         to.set(OncillaBudget {
             budget_ms: budget.budget_ms,
@@ -406,18 +407,18 @@ pub unsafe extern "C" fn oncilla_time_start(
     })
 }
 
-/// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_nodes`. Call it as often
-/// as is convenient.
+/// Reports that the search has run for `elapsed_ms` since the move's start and has done `new_playouts`: those that were
+/// brought back, not nodes of memory, of which a full tree gets no more. Call it as often as is convenient.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_time_progress(
     time: *mut OncillaTime,
     elapsed_ms: f64,
-    new_nodes: u64,
+    new_playouts: u64,
 ) -> OncillaStatus {
     attempt(|| {
         // SAFETY: the contract of the crate.
         let time = unsafe { running(time)? };
-        time.manager.on_progress(elapsed_ms, new_nodes);
+        time.manager.on_progress(elapsed_ms, new_playouts);
         Ok(())
     })
 }
@@ -440,13 +441,13 @@ pub unsafe extern "C" fn oncilla_time_leader(
     })
 }
 
-/// Ends the move, `used_ms` after its start; the search has added `new_nodes`.
+/// Ends the move, `used_ms` after its start; the search has done `new_playouts`, counted as by oncilla_time_progress.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn oncilla_time_end(time: *mut OncillaTime, used_ms: f64, new_nodes: u64) -> OncillaStatus {
+pub unsafe extern "C" fn oncilla_time_end(time: *mut OncillaTime, used_ms: f64, new_playouts: u64) -> OncillaStatus {
     attempt(|| {
         // SAFETY: the contract of the crate.
         let time = unsafe { running(time)? };
-        time.manager.on_move_end(used_ms, new_nodes);
+        time.manager.on_move_end(used_ms, new_playouts);
         time.running = false;
         Ok(())
     })

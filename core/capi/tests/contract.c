@@ -177,6 +177,7 @@ static void transpositions(void) {
 }
 
 static void texts(void) {
+    CHECK(oncilla_abi() == ONCILLA_ABI);
     CHECK(strcmp(oncilla_status_text(ONCILLA_OK), "it did what it should") == 0);
     const char *unknown = oncilla_status_text(-1);
     for (int status = ONCILLA_OK; status <= ONCILLA_IN_FLIGHT; status++) {
