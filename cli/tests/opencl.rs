@@ -322,8 +322,10 @@ fn of_two_devices_of_a_platform_both_are_used() {
         return oncilla_testing::skip(&format!("{POCL}, which reports its processor twice if told to, is not here"));
     }
     let listed = binary().arg("devices").env("POCL_DEVICES", "pthread basic").output().expect("the binary starts");
-    let text = stdout(&listed);
-    assert!(text.lines().filter(|line| line.contains(POCL)).count() >= 2, "{text}{}", stderr(&listed));
+    assert!(listed.status.success(), "{}", stderr(&listed));
+    if stdout(&listed).lines().filter(|line| line.contains(POCL)).count() < 2 {
+        return oncilla_testing::lacks_tool("this PoCL reports its processor once, whatever POCL_DEVICES says");
+    }
     let folder = Folder::absent("two");
     let args = ["bench", "--fen=startpos", "--nodes=200", "--backend=opencl", "--backend-opts=gpu=0,gpu=1"];
     let mut command = binary();

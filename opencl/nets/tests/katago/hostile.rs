@@ -219,7 +219,7 @@ fn what_is_not_read_is_named() {
         (8, &[(15, "9")], Fault::Malformed, "conv1: expected "),
         (8, &[(16, "2")], Fault::Unsupported, "conv1: expected no dilation, 1, got 2, at byte "),
         (8, &[(12, "1048575")], Fault::Unsupported, "conv1: expected a kernel of 1, 3 or 5, got 1048575, at byte "),
-        (8, &[(15, "1048575")], Fault::Malformed, "conv1: expected "),
+        (8, &[(6, "1048575"), (15, "1048575")], Fault::Malformed, "conv1: expected 3·3·22·1048575 numbers of "),
         (
             8,
             &[(23, "transformer_block")],
