@@ -329,3 +329,45 @@ impl Scene {
         (most, second)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Castling to either side, in Chess960 too, promotions with and without a capture, and captures en passant by both
+    /// sides are among the moves of these positions.
+    #[test]
+    fn the_scene_after_a_move_is_that_of_the_position_after_it() {
+        let mut seen = [false; 3];
+        for fen in [
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
+            "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
+            "rnbqkbnr/pppp1ppp/8/8/3Pp3/8/PPP1PPPP/RNBQKBNR b KQkq d3 0 3",
+            "1rk1r3/8/8/8/8/8/8/1RK1R3 w EBeb - 0 1",
+            "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
+        ] {
+            let board = Board::from_fen(fen, fen.contains("EBeb")).expect("a position");
+            board.generate_moves(|moves| {
+                for mv in moves {
+                    let mut after = board.clone();
+                    after.play_unchecked(mv);
+                    let (Played { after: scene, to, .. }, there) =
+                        (Scene::of(&board).play(&board, mv), Scene::of(&after));
+                    assert_eq!(
+                        (scene.pieces.kinds, scene.pieces.sides),
+                        (there.pieces.kinds, there.pieces.sides),
+                        "{fen} {mv}"
+                    );
+                    assert_eq!(scene.kings, there.kings, "{fen} {mv}");
+                    assert!(scene.pieces.side(board.side_to_move()).has(to), "{fen} {mv}");
+                    let castles = board.colors(board.side_to_move()).has(mv.to);
+                    let kinds = [castles, mv.promotion.is_some(), is_en_passant(&board, mv)];
+                    (0..3).for_each(|kind| seen[kind] |= kinds[kind]);
+                }
+                false
+            });
+        }
+        assert_eq!(seen, [true; 3], "castling, promotions, captures en passant");
+    }
+}
