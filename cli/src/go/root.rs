@@ -18,7 +18,7 @@ pub(super) struct RootContext {
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
     /// The prior of each move of the root, as `rootPolicyTemperature` changes it, before it is flattened.
-    pub(super) priors: Vec<f32>,
+    pub(super) priors: Vec<f64>,
     /// The evaluation of the root by the network for human play.
     pub(super) human: Option<Arc<Evaluation>>,
     /// The priors of that evaluation, flattened like all priors of the root; none without it.
@@ -41,7 +41,7 @@ impl RootContext {
         let symmetries = symmetries(&root, &plan);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        let priors = tempered(&raw.policy, plan.root_temperature);
+        let priors = tempered(&raw.policy, plan.root_temperature.into());
         let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
         let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
         Self { root, plan, raw, priors, human, human_priors, utility, symmetries, costs, useless }
@@ -131,9 +131,11 @@ impl RootContext {
 }
 
 /// The probabilities of a policy with its logits divided by a temperature. What is illegal has none.
-fn tempered(policy: &[f32], temperature: f32) -> Vec<f32> {
-    let powers: Vec<f32> = policy.iter().map(|p| p.max(0.0).powf(1.0 / temperature)).collect();
-    let sum: f32 = powers.iter().sum();
+fn tempered(policy: &[f32], temperature: f64) -> Vec<f64> {
+    // In a flat policy a high power of every probability may round to 0. That of the largest, in its own unit, is 1.
+    let most = f64::from(policy.iter().copied().fold(f32::MIN_POSITIVE, f32::max));
+    let powers: Vec<f64> = policy.iter().map(|&p| (f64::from(p.max(0.0)) / most).powf(1.0 / temperature)).collect();
+    let sum: f64 = powers.iter().sum();
     powers.into_iter().map(|power| power / sum).collect()
 }
 
@@ -213,5 +215,22 @@ fn raw_of(
             let mean = Evaluation::mean(&several).ok_or("no answer came")?;
             Ok((Arc::new(mean), several[0].score_mean, said))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At the lowest temperature that may be set, the largest probability to the power 100 is no `f32` other than 0.
+    #[test]
+    fn a_flat_policy_has_priors_at_every_temperature() {
+        let policy = [0.25, -1.0, 0.2, 0.25, 0.0, 0.3];
+        let cold = tempered(&policy, 0.01);
+        assert!((cold.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{cold:?}");
+        assert!(cold[5] > 0.999 && cold[0] > 0.0 && cold[0] == cold[3] && cold[2] < cold[0], "{cold:?}");
+        assert_eq!((cold[1], cold[4]), (0.0, 0.0));
+        let plain = tempered(&policy, 1.0);
+        assert!(plain.iter().zip(policy).all(|(found, p)| (found - f64::from(p.max(0.0))).abs() < 1e-7), "{plain:?}");
     }
 }

@@ -218,7 +218,7 @@ impl<'r, 's> Reporter<'r, 's> {
             visits: edge_visits,
             weight,
             utility: self.search.sign(at) * (averages.utility + bonus),
-            prior: of_root.map_or_else(|| edge.p().into(), |mv| self.prior(mv)),
+            prior: of_root.map_or_else(|| edge.p().into(), |mv| self.search.prior(mv)),
             radius: self.params.radius(&by_edge, self.search.plan().factors.most()),
             value: weight,
         }
@@ -272,15 +272,6 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("scoreSelfplay".into(), number(side * averages.score));
         info.insert("scoreStdev".into(), number(averages.score_stdev()));
         info.insert("utility".into(), number(side * averages.utility));
-    }
-
-    /// The network's prior of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior also
-    /// includes the search's treatment of mirror images and of moves that are not searched.
-    pub fn prior(&self, mv: Move) -> f64 {
-        let power = 1.0 / self.params.root_policy_temperature;
-        let policy = &self.search.raw().policy;
-        let tempered = |p: f32| f64::from(p.max(0.0)).powf(power);
-        tempered(policy[mv.index()]) / policy.iter().map(|&p| tempered(p)).sum::<f64>()
     }
 
     /// The information about a move that was searched, or about the image for which it stands.

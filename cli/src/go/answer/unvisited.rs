@@ -67,7 +67,7 @@ impl Reporter<'_, '_> {
         for weighed in ["weight", "edgeWeight", "playSelectionValue", "utilityLcb"] {
             info.insert(weighed.into(), number(0.0));
         }
-        info.insert("prior".into(), number(self.prior(mv)));
+        info.insert("prior".into(), number(self.search.prior(mv)));
         self.put_averages(&mut info, averages);
         if self.wanted.no_result_value {
             info.insert("noResultValue".into(), number(averages.no_result));
