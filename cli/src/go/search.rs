@@ -108,11 +108,11 @@ impl<'m> Search<'m> {
         }
         let mut evaluations = RootEvaluations::of(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.append(&mut evaluations.said);
-        self.context = RootContext::new(root, plan, evaluations);
+        let before = std::mem::replace(&mut self.context, RootContext::new(root, plan, evaluations));
         (self.playouts, self.aside) = (0, 0);
         self.prepare_root();
         let by_network = self.context.utility;
-        if !line.is_some_and(|line| self.keep(&line)) {
+        if !line.is_some_and(|line| self.keep(&line, &before)) {
             self.core.clear();
             self.notes = Notes::default();
             self.context.utility = by_network;
