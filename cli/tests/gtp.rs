@@ -597,6 +597,19 @@ fn moves_without_visits_have_their_urgency() {
     assert!(originals.is_sorted_by(|a, b| number(a, "prior") >= number(b, "prior")), "{text}");
 }
 
+/// In a symmetric position `minmoves` does not add what is excluded, as it does in others.
+#[test]
+fn excluded_moves_are_added_only_to_positions_without_symmetry() {
+    let moves = |before: &str, keys: &str| -> BTreeSet<String> {
+        let text = last(&["--max-visits=10"], &format!("boardsize 5\n{before}kata-search_analyze b {keys}\n"));
+        parts(text.lines().next().unwrap()).iter().map(|info| value(info, "move")[0].clone()).collect()
+    };
+    assert_eq!(moves("", "allow b C3 1 minmoves 5"), BTreeSet::from(["C3".to_string()]));
+    let without = moves("", "avoid b A1 1 minmoves 26");
+    assert!(without.len() == 25 && !without.contains("A1"), "also if the other corners are allowed: {without:?}");
+    assert_eq!(moves("play w B4\nplay w C4\n", "allow b C3 1 minmoves 5").len(), 5);
+}
+
 /// In the same tree, `rootFpuReductionMax` lowers the value of moves without visits in proportion to the root of what
 /// the visited moves have of the policy.
 #[test]

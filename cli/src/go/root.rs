@@ -26,6 +26,8 @@ pub(super) struct RootContext {
     pub(super) utility: Utility,
     /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
     symmetries: Vec<Symmetry>,
+    /// Whether one of several symmetric moves could be searched if all moves were allowed.
+    is_symmetric: bool,
     /// See [`ending::costs`].
     costs: Vec<f32>,
     /// See [`ending::useless`].
@@ -38,13 +40,15 @@ impl RootContext {
         let RootEvaluations { raw, expected, human, .. } = evaluations;
         let white_score = root.side_to_move().sign::<f64>() * f64::from(expected);
         let utility = Utility::new(plan.factors, root.size().area(), white_score);
-        let symmetries = symmetries(&root, &plan);
+        let of_stones = symmetries_of_stones(&root, &plan);
+        let is_symmetric = of_stones.len() > 1;
+        let symmetries = symmetries(&root, &plan, of_stones);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
         let priors = tempered(&raw.policy, plan.root_temperature.into());
         let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
         let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
-        Self { root, plan, raw, priors, human, human_priors, utility, symmetries, costs, useless }
+        Self { root, plan, raw, priors, human, human_priors, utility, symmetries, is_symmetric, costs, useless }
     }
 
     /// Centres the dynamic part of the utility near another expected score for White than the network's.
@@ -98,6 +102,12 @@ impl RootContext {
         self.useless.contains(mv) || self.images(mv).any(|image| self.comes_before(image, mv))
     }
 
+    /// Whether an answer may name a move that was not searched. As in KataGo, moves that are not allowed are named
+    /// unless the position is symmetric.
+    pub(super) fn names(&self, mv: Move) -> bool {
+        !self.is_symmetric || self.plan.restrictions.allows(self.root.side_to_move(), 0, mv)
+    }
+
     /// The mirror images of a move of the root, itself among them, of which only one is searched.
     fn images(&self, mv: Move) -> impl Iterator<Item = Move> + '_ {
         self.symmetries.iter().map(move |symmetry| symmetry.apply(self.root.size(), mv))
@@ -139,19 +149,21 @@ fn tempered(policy: &[f32], temperature: f64) -> Vec<f64> {
     powers.into_iter().map(|power| power / sum).collect()
 }
 
-/// The symmetries that, as in KataGo, leave the root's stones and the set of moves that may be searched there
-/// unchanged, even if the network sees earlier moves that are not symmetric. If ko forbids a point, or mirror images
-/// are searched separately, this is only the identity.
-fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
+/// Those of the symmetries `of_stones` that leave the set of moves that may be searched at the root unchanged.
+fn symmetries(root: &Game, plan: &Plan, of_stones: Vec<Symmetry>) -> Vec<Symmetry> {
+    let (size, allowed) = (root.size(), |mv| plan.restrictions.allows(root.side_to_move(), 0, mv));
+    let leaves_all =
+        |symmetry: &Symmetry| size.points().all(|point| allowed(point) == allowed(symmetry.apply(size, point)));
+    of_stones.into_iter().filter(leaves_all).collect()
+}
+
+/// The symmetries that, as in KataGo, leave the root's stones unchanged, even if the network sees earlier moves that
+/// are not symmetric. If ko forbids a point, or mirror images are searched separately, this is only the identity.
+fn symmetries_of_stones(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     let size = root.size();
+    let stone = |point| root.board().stone(point);
     let leaves_all = |symmetry: &Symmetry| {
-        symmetry.size(size) == size
-            && size.points().all(|point| {
-                let image = symmetry.apply(size, point);
-                let same_stone = root.board().stone(point) == root.board().stone(image);
-                let allowed = |mv| plan.restrictions.allows(root.side_to_move(), 0, mv);
-                same_stone && allowed(point) == allowed(image)
-            })
+        symmetry.size(size) == size && size.points().all(|point| stone(point) == stone(symmetry.apply(size, point)))
     };
     match plan.prunes_symmetric && root.ko_banned().is_empty() {
         true => Symmetry::ALL.into_iter().filter(leaves_all).collect(),

@@ -413,6 +413,11 @@ impl<'m> Search<'m> {
         self.context.stands_for(mv)
     }
 
+    /// Whether an answer may name a move of the root that was not searched.
+    pub fn names(&self, mv: GoMove) -> bool {
+        self.context.names(mv)
+    }
+
     fn answer(
         &mut self,
         playout: &mut Playout,

@@ -14,7 +14,8 @@ use crate::json::number;
 
 impl Reporter<'_, '_> {
     /// Adds to the visited moves, which `infos` shows together with their images, as many of the likeliest other moves
-    /// as are missing, each with its images. If no move was visited, none is added.
+    /// as are missing, each with its images. If no move was visited, none is added. A move that is [not to be
+    /// named](crate::go::Search::names) counts as one that is missing, as in KataGo.
     pub(super) fn add_unvisited(
         &self,
         infos: &mut Vec<Json>,
@@ -33,7 +34,8 @@ impl Reporter<'_, '_> {
         let mut shown: HashSet<Move> = visited.iter().flat_map(|candidate| self.images(Move(candidate.mv.0))).collect();
         for mv in self.likeliest(visited).into_iter().take(missing) {
             for symmetry in [Symmetry::NONE].into_iter().chain(self.search.stands_for(mv)) {
-                if shown.insert(symmetry.apply(self.size, mv)) {
+                let image = symmetry.apply(self.size, mv);
+                if self.search.names(image) && shown.insert(image) {
                     infos.push(self.unvisited_info(infos.len(), mv, symmetry, &averages, owned.as_ref()));
                 }
             }
