@@ -597,6 +597,62 @@ fn moves_without_visits_have_their_urgency() {
     assert!(originals.is_sorted_by(|a, b| number(a, "prior") >= number(b, "prior")), "{text}");
 }
 
+/// In a symmetric position `minmoves` does not add what is excluded, as it does in others.
+#[test]
+fn excluded_moves_are_added_only_to_positions_without_symmetry() {
+    let moves = |before: &str, keys: &str| -> BTreeSet<String> {
+        let text = last(&["--max-visits=10"], &format!("boardsize 5\n{before}kata-search_analyze b {keys}\n"));
+        parts(text.lines().next().unwrap()).iter().map(|info| value(info, "move")[0].clone()).collect()
+    };
+    assert_eq!(moves("", "allow b C3 1 minmoves 5"), BTreeSet::from(["C3".to_string()]));
+    let without = moves("", "avoid b A1 1 minmoves 26");
+    assert!(without.len() == 25 && !without.contains("A1"), "also if the other corners are allowed: {without:?}");
+    assert_eq!(moves("play w B4\nplay w C4\n", "allow b C3 1 minmoves 5").len(), 5);
+}
+
+/// In the same tree, `rootFpuReductionMax` lowers the value of moves without visits in proportion to the root of what
+/// the visited moves have of the policy.
+#[test]
+fn moves_without_visits_are_worth_less_the_more_was_seen() {
+    let analyze = "kata-search_analyze b minmoves 26\n";
+    let reduced = |by: f64| format!("kata-set-param rootFpuReductionMax {by}\n{analyze}");
+    let args = ["--max-visits=5", "-override-config", "dynamicScoreUtilityFactor=0"];
+    let all = heard(&args, &format!("boardsize 5\n{}{}", reduced(0.0), reduced(0.4)));
+    let [before, after] = [2, 4].map(|at| parts(all[at].2.lines().next().unwrap()));
+    let number = |part: &Part, name: &str| value(part, name)[0].parse::<f64>().expect("a number");
+    let visits = |parts: &[Part]| -> BTreeSet<(String, String)> {
+        parts.iter().map(|info| (value(info, "move")[0].clone(), value(info, "visits")[0].clone())).collect()
+    };
+    assert_eq!(visits(&before), visits(&after), "the tree was kept");
+    let visited = |info: &&Part| number(info, "visits") > 0.0 && value(info, "isSymmetryOf").is_empty();
+    let seen: f64 = before.iter().filter(visited).map(|info| number(info, "prior")).sum();
+    let [whole, less] = [&before, &after].map(|parts| {
+        number(parts.iter().find(|info| number(info, "visits") == 0.0).expect("a move without visits"), "utility")
+    });
+    assert!(seen > 0.01 && (whole - less - 0.4 * seen.sqrt()).abs() < 1e-5, "{whole} {less} {seen}");
+}
+
+/// Moves without visits have the root's ownership, and their images have it turned.
+#[test]
+fn moves_without_visits_have_the_ownership_of_the_root() {
+    let input = "boardsize 5\nkata-search_analyze b minmoves 26 movesOwnership true ownership true\n";
+    let text = last(&["--max-visits=5"], input);
+    let parts = parts(text.lines().next().unwrap());
+    let of_root =
+        parts.iter().map(|part| value(part, "ownership")).find(|owned| !owned.is_empty()).expect("the root's");
+    let sorted = |owned: &[String]| owned.iter().cloned().collect::<BTreeSet<String>>();
+    let mut turned = 0;
+    for info in parts.iter().filter(|info| value(info, "visits").first().is_some_and(|visits| visits == "0")) {
+        let owned = value(info, "movesOwnership");
+        assert_eq!((owned.len(), sorted(owned)), (25, sorted(of_root)), "{info:?}");
+        match value(info, "isSymmetryOf").is_empty() {
+            true => assert_eq!(owned, of_root, "{info:?}"),
+            false => turned += usize::from(owned != of_root),
+        }
+    }
+    assert!(turned > 0, "{text}");
+}
+
 /// The numbers are the same as those of an `oncilla analysis` query, down to the last digit.
 #[test]
 fn a_search_is_that_of_analysis() {

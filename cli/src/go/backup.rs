@@ -68,7 +68,7 @@ impl<'m> Search<'m> {
     /// A move's prior before it is flattened, which only those of the root are.
     fn plain_prior(&self, at: At, edge: &EdgeView<'_, Tree<'_>>) -> f32 {
         let of_root = edge.mv().filter(|_| at == 0).and_then(|mv| self.context.priors.get(usize::from(mv.0)));
-        of_root.map_or(edge.p(), |prior| prior.max(f32::MIN_POSITIVE))
+        of_root.map_or(edge.p(), |prior| (*prior as f32).max(f32::MIN_POSITIVE))
     }
 
     /// 1 if White is to move, −1 if Black is.

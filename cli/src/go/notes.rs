@@ -413,7 +413,8 @@ impl Notes {
         self.ban(key, banned);
     }
 
-    /// Changes the utility of results and scores. Corrections stay as large as before, and so do weights.
+    /// Changes the utility of results and scores. Corrections stay as large as before. Weights stay, too, although
+    /// uncertainty is a matter of utility: a note does not have the errors that its weight was made of.
     pub fn revalue(&mut self, utility: impl Fn(&Outlook) -> f64) {
         for note in &mut self.all {
             let raw = utility(&note.outlook) as f32;

@@ -2,12 +2,14 @@
 //!
 //! What the network has said of a position stays. What belongs to the root alone is made anew when the game goes on:
 //! its policy (temperature, noise, symmetries, optimism, moves that are left out), by `Search::renew_root` of the core,
-//! and the utility of a score, which depends on what is expected at the root, now by the search so far; with that every
-//! value in the tree is computed anew, from the leaves to the root (`Search::revalue_edge`, `Search::revalue`).
+//! and the utility of a score, which depends on what is expected at the root, now by the search so far; if that
+//! has changed, every value in the tree is computed anew, from the leaves to the root (`Search::revalue_edge`,
+//! `Search::revalue`).
 
 use super::backup::lacks_visits;
 use super::notes::At;
 use super::plan::advantage;
+use super::root::RootContext;
 use super::{Game, Plan, Search};
 use hashbrown::{HashMap, HashSet};
 use oncilla_core::Move;
@@ -39,13 +41,19 @@ impl<'m> Search<'m> {
 
     /// Keeps what is below a line of moves from the earlier root; the new root is evaluated as `self.context` says.
     /// False if nothing is there: then all that is left has to be forgotten.
-    pub(super) fn keep(&mut self, line: &[Move]) -> bool {
+    pub(super) fn keep(&mut self, line: &[Move], before: &RootContext) -> bool {
         if self.core.advance(line) == 0 || !self.notes.advance(line, self.context.plan.correction.free) {
             return false;
         }
         self.expect_as_so_far();
         let (utility, context) = (self.context.utility, &self.context);
-        self.notes.revalue(|outlook| utility.of(outlook));
+        let weighing = |context: &RootContext| (context.plan.params.weighing, context.plan.correction);
+        // If the search goes on with the same position, and nothing has changed what values are made of, all values
+        // below the root stay as they are.
+        let is_valued = line.is_empty() && utility == before.utility && weighing(context) == weighing(before);
+        if !is_valued {
+            self.notes.revalue(|outlook| utility.of(outlook));
+        }
         let (key, side) = (context.root.graph_key(), context.root.side_to_move());
         let note = context.note_of(&context.raw, side, self.keeps_ownership(0));
         let value = self.context.raw_value_of(&note);
@@ -55,24 +63,31 @@ impl<'m> Search<'m> {
         let moves: Vec<Move> = moves.iter().map(|mv| Move(mv.0)).collect();
         let is_renewed = self.core.renew_root(value, &moves, &mut logits).is_ok();
         if is_renewed {
-            self.revalue();
+            self.revalue(is_valued);
         }
         is_renewed
     }
 
     /// Centres the utility of scores near the mean score of the root's visits, as KataGo does.
     fn expect_as_so_far(&mut self) {
+        // Without a dynamic part nothing depends on the centre.
+        if self.context.plan.factors.dynamic_score == 0.0 {
+            return;
+        }
         if let Some((root, (at, _))) = self.tree().zip(self.notes.root()) {
             let score = self.averages(&root, at, &mut HashMap::new()).score;
             self.context.expect(score);
         }
     }
 
-    /// Sets every value in the tree to that of its note, or to a mean of such values.
-    fn revalue(&mut self) {
+    /// Sets every value in the tree, or only those at the root, to that of its note, or to a mean of such values.
+    fn revalue(&mut self, only_root: bool) {
         let mut nodes = Vec::new();
         if let Some((root, (at, _))) = self.tree().zip(self.notes.root()) {
-            self.list_nodes(&root, at, true, &mut HashSet::new(), &mut nodes);
+            match only_root {
+                true => nodes.push((root.key(), at, visited_moves(&root), true)),
+                false => self.list_nodes(&root, at, true, &mut HashSet::new(), &mut nodes),
+            }
         }
         for (node, at, moves, is_whole) in nodes {
             moves.into_iter().for_each(|mv| self.tell_edge(node, at, mv));
@@ -102,8 +117,12 @@ impl<'m> Search<'m> {
                 self.list_nodes(&child, next, !lacks_visits(&edge), seen, nodes);
             }
         }
-        nodes.push((node.key(), at, node.visited().filter_map(|edge| edge.mv()).collect(), is_whole));
+        nodes.push((node.key(), at, visited_moves(node), is_whole));
     }
+}
+
+fn visited_moves(node: &NodeView<'_, Tree<'_>>) -> Vec<Move> {
+    node.visited().filter_map(|edge| edge.mv()).collect()
 }
 
 /// Whether the evaluations below the root that were noted by the plan `before` are also those that the plan `now`

@@ -18,7 +18,7 @@ pub(super) struct RootContext {
     pub(super) plan: Plan,
     pub(super) raw: Arc<Evaluation>,
     /// The prior of each move of the root, as `rootPolicyTemperature` changes it, before it is flattened.
-    pub(super) priors: Vec<f32>,
+    pub(super) priors: Vec<f64>,
     /// The evaluation of the root by the network for human play.
     pub(super) human: Option<Arc<Evaluation>>,
     /// The priors of that evaluation, flattened like all priors of the root; none without it.
@@ -26,6 +26,8 @@ pub(super) struct RootContext {
     pub(super) utility: Utility,
     /// The symmetries that leave the root's position unchanged (see [`symmetries`]).
     symmetries: Vec<Symmetry>,
+    /// Whether one of several symmetric moves could be searched if all moves were allowed.
+    is_symmetric: bool,
     /// See [`ending::costs`].
     costs: Vec<f32>,
     /// See [`ending::useless`].
@@ -38,13 +40,15 @@ impl RootContext {
         let RootEvaluations { raw, expected, human, .. } = evaluations;
         let white_score = root.side_to_move().sign::<f64>() * f64::from(expected);
         let utility = Utility::new(plan.factors, root.size().area(), white_score);
-        let symmetries = symmetries(&root, &plan);
+        let of_stones = symmetries_of_stones(&root, &plan);
+        let is_symmetric = of_stones.len() > 1;
+        let symmetries = symmetries(&root, &plan, of_stones);
         let costs = ending::costs(&root, &raw, plan.ending_bonus as f32);
         let useless = if plan.prunes_useless { ending::useless(&root) } else { PointSet::EMPTY };
-        let priors = tempered(&raw.policy, plan.root_temperature);
+        let priors = tempered(&raw.policy, plan.root_temperature.into());
         let flat = |prior: &f32| f64::from(prior.max(0.0)).powf(1.0 / f64::from(plan.root_flattening));
         let human_priors = human.iter().flat_map(|human| &human.policy).map(flat).collect();
-        Self { root, plan, raw, priors, human, human_priors, utility, symmetries, costs, useless }
+        Self { root, plan, raw, priors, human, human_priors, utility, symmetries, is_symmetric, costs, useless }
     }
 
     /// Centres the dynamic part of the utility near another expected score for White than the network's.
@@ -98,6 +102,12 @@ impl RootContext {
         self.useless.contains(mv) || self.images(mv).any(|image| self.comes_before(image, mv))
     }
 
+    /// Whether an answer may name a move that was not searched. As in KataGo, moves that are not allowed are named
+    /// unless the position is symmetric.
+    pub(super) fn names(&self, mv: Move) -> bool {
+        !self.is_symmetric || self.plan.restrictions.allows(self.root.side_to_move(), 0, mv)
+    }
+
     /// The mirror images of a move of the root, itself among them, of which only one is searched.
     fn images(&self, mv: Move) -> impl Iterator<Item = Move> + '_ {
         self.symmetries.iter().map(move |symmetry| symmetry.apply(self.root.size(), mv))
@@ -131,25 +141,29 @@ impl RootContext {
 }
 
 /// The probabilities of a policy with its logits divided by a temperature. What is illegal has none.
-fn tempered(policy: &[f32], temperature: f32) -> Vec<f32> {
-    let powers: Vec<f32> = policy.iter().map(|p| p.max(0.0).powf(1.0 / temperature)).collect();
-    let sum: f32 = powers.iter().sum();
+fn tempered(policy: &[f32], temperature: f64) -> Vec<f64> {
+    // In a flat policy a high power of every probability may round to 0. That of the largest, in its own unit, is 1.
+    let most = f64::from(policy.iter().copied().fold(f32::MIN_POSITIVE, f32::max));
+    let powers: Vec<f64> = policy.iter().map(|&p| (f64::from(p.max(0.0)) / most).powf(1.0 / temperature)).collect();
+    let sum: f64 = powers.iter().sum();
     powers.into_iter().map(|power| power / sum).collect()
 }
 
-/// The symmetries that, as in KataGo, leave the root's stones and the set of moves that may be searched there
-/// unchanged, even if the network sees earlier moves that are not symmetric. If ko forbids a point, or mirror images
-/// are searched separately, this is only the identity.
-fn symmetries(root: &Game, plan: &Plan) -> Vec<Symmetry> {
+/// Those of the symmetries `of_stones` that leave the set of moves that may be searched at the root unchanged.
+fn symmetries(root: &Game, plan: &Plan, of_stones: Vec<Symmetry>) -> Vec<Symmetry> {
+    let (size, allowed) = (root.size(), |mv| plan.restrictions.allows(root.side_to_move(), 0, mv));
+    let leaves_all =
+        |symmetry: &Symmetry| size.points().all(|point| allowed(point) == allowed(symmetry.apply(size, point)));
+    of_stones.into_iter().filter(leaves_all).collect()
+}
+
+/// The symmetries that, as in KataGo, leave the root's stones unchanged, even if the network sees earlier moves that
+/// are not symmetric. If ko forbids a point, or mirror images are searched separately, this is only the identity.
+fn symmetries_of_stones(root: &Game, plan: &Plan) -> Vec<Symmetry> {
     let size = root.size();
+    let stone = |point| root.board().stone(point);
     let leaves_all = |symmetry: &Symmetry| {
-        symmetry.size(size) == size
-            && size.points().all(|point| {
-                let image = symmetry.apply(size, point);
-                let same_stone = root.board().stone(point) == root.board().stone(image);
-                let allowed = |mv| plan.restrictions.allows(root.side_to_move(), 0, mv);
-                same_stone && allowed(point) == allowed(image)
-            })
+        symmetry.size(size) == size && size.points().all(|point| stone(point) == stone(symmetry.apply(size, point)))
     };
     match plan.prunes_symmetric && root.ko_banned().is_empty() {
         true => Symmetry::ALL.into_iter().filter(leaves_all).collect(),
@@ -213,5 +227,22 @@ fn raw_of(
             let mean = Evaluation::mean(&several).ok_or("no answer came")?;
             Ok((Arc::new(mean), several[0].score_mean, said))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At the lowest temperature that may be set, the largest probability to the power 100 is no `f32` other than 0.
+    #[test]
+    fn a_flat_policy_has_priors_at_every_temperature() {
+        let policy = [0.25, -1.0, 0.2, 0.25, 0.0, 0.3];
+        let cold = tempered(&policy, 0.01);
+        assert!((cold.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{cold:?}");
+        assert!(cold[5] > 0.999 && cold[0] > 0.0 && cold[0] == cold[3] && cold[2] < cold[0], "{cold:?}");
+        assert_eq!((cold[1], cold[4]), (0.0, 0.0));
+        let plain = tempered(&policy, 1.0);
+        assert!(plain.iter().zip(policy).all(|(found, p)| (found - f64::from(p.max(0.0))).abs() < 1e-7), "{plain:?}");
     }
 }

@@ -108,11 +108,11 @@ impl<'m> Search<'m> {
         }
         let mut evaluations = RootEvaluations::of(&self.evaluator, &mut self.batch, &root, &plan)?;
         self.said.append(&mut evaluations.said);
-        self.context = RootContext::new(root, plan, evaluations);
+        let before = std::mem::replace(&mut self.context, RootContext::new(root, plan, evaluations));
         (self.playouts, self.aside) = (0, 0);
         self.prepare_root();
         let by_network = self.context.utility;
-        if !line.is_some_and(|line| self.keep(&line)) {
+        if !line.is_some_and(|line| self.keep(&line, &before)) {
             self.core.clear();
             self.notes = Notes::default();
             self.context.utility = by_network;
@@ -137,7 +137,8 @@ impl<'m> Search<'m> {
     /// normalised over all moves.
     fn root_policy_sum(&self) -> f32 {
         let RootContext { plan, priors, .. } = &self.context;
-        self.root_moves().iter().map(|mv| priors[mv.index()].powf(1.0 / plan.root_flattening)).sum()
+        let power = 1.0 / f64::from(plan.root_flattening);
+        self.root_moves().iter().map(|mv| priors[mv.index()].powf(power)).sum::<f64>() as f32
     }
 
     /// Sets the time at which the search has to end, even if a device has not finished a batch; but the root gets a
@@ -150,6 +151,12 @@ impl<'m> Search<'m> {
     /// The lines for a person that have come up since the last call.
     pub fn said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.said)
+    }
+
+    /// The network's prior of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior also
+    /// includes the search's treatment of mirror images and of moves that are not searched.
+    pub fn prior(&self, mv: GoMove) -> f64 {
+        self.context.priors[mv.index()]
     }
 
     /// The network's evaluation of the root's position.
@@ -404,6 +411,11 @@ impl<'m> Search<'m> {
     /// into that move.
     pub fn stands_for(&self, mv: GoMove) -> Vec<Symmetry> {
         self.context.stands_for(mv)
+    }
+
+    /// Whether an answer may name a move of the root that was not searched.
+    pub fn names(&self, mv: GoMove) -> bool {
+        self.context.names(mv)
     }
 
     fn answer(

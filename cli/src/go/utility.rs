@@ -107,7 +107,8 @@ impl Utility {
         let most = factors.centre_scale * side;
         let centre =
             (expected_score * (1.0 - factors.centre_zero_weight)).clamp(expected_score - most, expected_score + most);
-        Self { factors, side, centre }
+        // Without a dynamic part all utilities are the same, whatever is expected.
+        Self { factors, side, centre: if factors.dynamic_score == 0.0 { 0.0 } else { centre } }
     }
 
     /// The utility of an outlook for White.

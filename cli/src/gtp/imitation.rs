@@ -34,7 +34,7 @@ pub fn candidates(reporter: &Reporter<'_, '_>, search: &Search<'_>, imitates: bo
     if human.is_some() {
         let is_visited = |mv: &Move| all.iter().any(|candidate| candidate.mv == *mv);
         let others: Vec<Move> = search.root_moves().iter().copied().filter(|mv| !is_visited(mv)).collect();
-        let value = |mv: Move| if all.is_empty() { reporter.prior(mv) } else { 0.0 };
+        let value = |mv: Move| if all.is_empty() { search.prior(mv) } else { 0.0 };
         let others: Vec<Candidate> =
             others.into_iter().map(|mv| Candidate { mv, value: value(mv), utility: None, human: prior(mv) }).collect();
         all.extend(others);

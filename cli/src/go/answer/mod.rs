@@ -8,7 +8,7 @@ mod model;
 mod unvisited;
 
 use hashbrown::HashMap;
-use oncilla_core::search::EdgeView;
+use oncilla_core::search::{EdgeView, NodeView};
 use oncilla_core::tree::Tree;
 use oncilla_go::{Color, Move, Size, Symmetry};
 use serde_json::{Value as Json, json};
@@ -139,9 +139,10 @@ impl<'r, 's> Reporter<'r, 's> {
         let mut infos = Vec::new();
         for candidate in &candidates {
             let line = self.line(candidate, &mut known);
+            let owned = self.moves_owned(candidate.edge.child(), candidate.at);
             let images = self.search.stands_for(Move(candidate.mv.0));
             for image in [Symmetry::NONE].into_iter().chain(images) {
-                infos.push(self.move_info(infos.len(), candidate, &line, image));
+                infos.push(self.move_info(infos.len(), candidate, &line, owned.as_ref(), image));
             }
         }
         self.add_unvisited(&mut infos, &candidates, &mut known);
@@ -159,6 +160,19 @@ impl<'r, 's> Reporter<'r, 's> {
             }
         }
         answer
+    }
+
+    /// Means and deviations of the ownership of each point over the visits of a node, if answers have them for moves.
+    fn moves_owned(&self, node: Option<NodeView<'_, Tree<'s>>>, at: At) -> Option<(Vec<f64>, Vec<f64>)> {
+        let is_wanted = self.wanted.moves_ownership || self.wanted.moves_ownership_stdev;
+        node.filter(|_| is_wanted).map(|node| self.search.ownership(node, at))
+    }
+
+    /// Puts the ownership that answers have for a move, or the image of it, into its information.
+    fn put_moves_owned(&self, info: &mut Object, owned: Option<&(Vec<f64>, Vec<f64>)>, image: Symmetry) {
+        let Some((means, deviations)) = owned else { return };
+        let owned = (self.turned(means, image), self.turned(deviations, image));
+        self.put_ownership(info, owned, self.wanted.moves_ownership, self.wanted.moves_ownership_stdev);
     }
 
     /// Puts means and deviations of the ownership of each point into `to`, as far as they are wanted.
@@ -218,7 +232,7 @@ impl<'r, 's> Reporter<'r, 's> {
             visits: edge_visits,
             weight,
             utility: self.search.sign(at) * (averages.utility + bonus),
-            prior: of_root.map_or_else(|| edge.p().into(), |mv| self.prior(mv)),
+            prior: of_root.map_or_else(|| edge.p().into(), |mv| self.search.prior(mv)),
             radius: self.params.radius(&by_edge, self.search.plan().factors.most()),
             value: weight,
         }
@@ -274,18 +288,17 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("utility".into(), number(side * averages.utility));
     }
 
-    /// The network's prior of a move of the root, as `rootPolicyTemperature` changes it. The tree's own prior also
-    /// includes the search's treatment of mirror images and of moves that are not searched.
-    pub fn prior(&self, mv: Move) -> f64 {
-        let power = 1.0 / self.params.root_policy_temperature;
-        let policy = &self.search.raw().policy;
-        let tempered = |p: f32| f64::from(p.max(0.0)).powf(power);
-        tempered(policy[mv.index()]) / policy.iter().map(|&p| tempered(p)).sum::<f64>()
-    }
-
-    /// The information about a move that was searched, or about the image for which it stands.
-    fn move_info(&self, order: usize, candidate: &Candidate<'_, 's>, line: &[Ply], image: Symmetry) -> Json {
-        let Candidate { edge, averages, visits, edge_visits, arm, .. } = candidate;
+    /// The information about a move that was searched, or about the image for which it stands; `line` and `owned` are
+    /// the move's own.
+    fn move_info(
+        &self,
+        order: usize,
+        candidate: &Candidate<'_, 's>,
+        line: &[Ply],
+        owned: Option<&(Vec<f64>, Vec<f64>)>,
+        image: Symmetry,
+    ) -> Json {
+        let Candidate { averages, visits, edge_visits, arm, .. } = candidate;
         let mut info = Object::new();
         info.insert("move".into(), json!(self.text(candidate.mv, image)));
         if image != Symmetry::NONE {
@@ -314,14 +327,7 @@ impl<'r, 's> Reporter<'r, 's> {
         let of_win = 0.5 * factors.win_loss / factors.most();
         info.insert("lcb".into(), number(self.winrate(averages.winrate()) + below * of_win));
         self.put_line(&mut info, line, image);
-        let Wanted { moves_ownership, moves_ownership_stdev, .. } = self.wanted;
-        if (moves_ownership || moves_ownership_stdev)
-            && let Some(child) = edge.child()
-        {
-            let (means, deviations) = self.search.ownership(child, candidate.at);
-            let owned = (self.turned(&means, image), self.turned(&deviations, image));
-            self.put_ownership(&mut info, owned, moves_ownership, moves_ownership_stdev);
-        }
+        self.put_moves_owned(&mut info, owned, image);
         Json::Object(info)
     }
 

@@ -1,5 +1,6 @@
 //! Moves without a visit, which are shown if fewer moves were visited than are wanted (`minmoves`). As in KataGo they
-//! have the value that first-play urgency gives them during the search, and otherwise the means of the root.
+//! have the value that first-play urgency makes of the network's priors, and otherwise the means and the ownership of
+//! the root. The search itself goes by the root's flattened priors if there is any `wideRootNoise`.
 
 use hashbrown::{HashMap, HashSet};
 use oncilla_go::{Move, Symmetry};
@@ -13,7 +14,8 @@ use crate::json::number;
 
 impl Reporter<'_, '_> {
     /// Adds to the visited moves, which `infos` shows together with their images, as many of the likeliest other moves
-    /// as are missing, each with its images. If no move was visited, none is added.
+    /// as are missing, each with its images. If no move was visited, none is added. A move that is [not to be
+    /// named](crate::go::Search::names) counts as one that is missing, as in KataGo.
     pub(super) fn add_unvisited(
         &self,
         infos: &mut Vec<Json>,
@@ -27,12 +29,14 @@ impl Reporter<'_, '_> {
         }
         let seen = visited.iter().map(|candidate| candidate.arm.prior).sum();
         let averages = self.params.unvisited(&self.search.averages(&root, at, known), note, seen);
+        let owned = self.moves_owned(Some(root), at);
         // An image of a visited move counts as one of the moves that are missing, but it is there already.
         let mut shown: HashSet<Move> = visited.iter().flat_map(|candidate| self.images(Move(candidate.mv.0))).collect();
         for mv in self.likeliest(visited).into_iter().take(missing) {
             for symmetry in [Symmetry::NONE].into_iter().chain(self.search.stands_for(mv)) {
-                if shown.insert(symmetry.apply(self.size, mv)) {
-                    infos.push(self.unvisited_info(infos.len(), mv, symmetry, &averages));
+                let image = symmetry.apply(self.size, mv);
+                if self.search.names(image) && shown.insert(image) {
+                    infos.push(self.unvisited_info(infos.len(), mv, symmetry, &averages, owned.as_ref()));
                 }
             }
         }
@@ -54,7 +58,14 @@ impl Reporter<'_, '_> {
         others
     }
 
-    fn unvisited_info(&self, order: usize, mv: Move, image: Symmetry, averages: &Averages) -> Json {
+    fn unvisited_info(
+        &self,
+        order: usize,
+        mv: Move,
+        image: Symmetry,
+        averages: &Averages,
+        owned: Option<&(Vec<f64>, Vec<f64>)>,
+    ) -> Json {
         let [name, original] = [image, Symmetry::NONE].map(|symmetry| self.text(oncilla_core::Move(mv.0), symmetry));
         let mut info = Object::new();
         if image != Symmetry::NONE {
@@ -67,7 +78,7 @@ impl Reporter<'_, '_> {
         for weighed in ["weight", "edgeWeight", "playSelectionValue", "utilityLcb"] {
             info.insert(weighed.into(), number(0.0));
         }
-        info.insert("prior".into(), number(self.prior(mv)));
+        info.insert("prior".into(), number(self.search.prior(mv)));
         self.put_averages(&mut info, averages);
         if self.wanted.no_result_value {
             info.insert("noResultValue".into(), number(averages.no_result));
@@ -81,6 +92,7 @@ impl Reporter<'_, '_> {
             }
         }
         info.insert("move".into(), json!(name));
+        self.put_moves_owned(&mut info, owned, image);
         Json::Object(info)
     }
 }

@@ -432,6 +432,46 @@ fn wide_root_noise_widens_the_root() {
     assert!(found.is_sorted() && found[3] > found[0] + 20, "{found:?}");
 }
 
+/// What noise pruning leaves of each weight, by the definition: `moves` have weight, utility for the mover and prior.
+fn pruned(moves: &[[f64; 3]], scale: f64) -> Vec<f64> {
+    let (mut weight, mut value, mut prior, mut kept) = (0.0, 0.0, 0.0, Vec::new());
+    for &[n, utility, p] in moves {
+        let (gap, excess) = (value / weight - utility, n - 2.0 * weight * p / prior);
+        let lost = if gap > 0.0 && excess > 0.0 { excess * (1.0 - f64::exp(-gap / scale)) } else { 0.0 };
+        kept.push(n - lost);
+        (weight, value, prior) = (weight + n - lost, value + (n - lost) * utility, prior + p);
+    }
+    kept
+}
+
+/// Flattened priors lead to more visits of unlikely moves, and would excuse them.
+#[test]
+fn noise_of_the_root_is_pruned_by_priors_that_are_not_flattened() {
+    let mut apart = 0;
+    for seed in 0..10 {
+        let mut query = some_game(seed, "chinese");
+        // The small network's policy is rather flat, and it values most moves alike.
+        query["overrideSettings"] = json!({ "wideRootNoise": 5.0, "valueWeightExponent": 0.0,
+            "rootPolicyTemperature": 0.1, "noisePruneUtilityScale": 0.01 });
+        search(&query, 1, 200, |search| {
+            let (root, (at, _)) = (search.tree().expect("a root"), search.notes().root().expect("its note"));
+            let visited = search.all_visited(&root, at).moves;
+            let by = |prior: &dyn Fn(&EdgeView<'_, _>) -> f64| {
+                let utility = |at| search.sign(0) * f64::from(search.notes().get(at).passed.utility);
+                let facts = visited.iter().map(|(move_, _)| [move_.weight, utility(move_.next), prior(&move_.edge)]);
+                pruned(&facts.collect::<Vec<_>>(), 0.01)
+            };
+            let expected = by(&|edge| search.prior(Move(edge.mv().expect("its name").0)));
+            let flattened = by(&|edge| f64::from(edge.p()));
+            let off =
+                |kept: &[f64]| visited.iter().zip(kept).map(|((_, weight), kept)| (weight - kept).abs()).sum::<f64>();
+            assert!(off(&expected) < 0.02, "{seed}: {}", off(&expected));
+            apart += usize::from(off(&flattened) > 1.0);
+        });
+    }
+    assert!(apart > 5, "{apart}");
+}
+
 /// The ownership of the root's moves is noted even if there is no room for that of other positions.
 #[test]
 fn ownership_of_moves_is_always_there() {

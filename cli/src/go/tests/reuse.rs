@@ -1,6 +1,7 @@
 //! Tests of trees that are kept from move to move.
 
 use super::*;
+use crate::go::notes::Passed;
 use crate::go::utility::Utility;
 use crate::go::{Limits, Stopped, memory};
 
@@ -109,7 +110,9 @@ fn a_tree_goes_on_as_if_it_had_begun_here() {
 /// again if nothing can be kept.
 #[test]
 fn scores_are_centred_as_the_search_so_far_expects() {
-    let query = playing(&json!({ "moves": [["B", "C3"]], "komi": 3.5 }), json!({}));
+    // At the root, noise pruning goes by other priors than below it.
+    let settings = json!({ "useNoisePruning": false });
+    let query = playing(&json!({ "moves": [["B", "C3"]], "komi": 3.5 }), settings);
     let ((game, plan), (memory, _)) = (asked(&query, 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
     let factors = plan.factors;
     let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
@@ -128,6 +131,47 @@ fn scores_are_centred_as_the_search_so_far_expects() {
     let (game, plan) = asked(&query, 1);
     search.turn_to(game, plan).expect("a search");
     assert_eq!((search.visits(), search.context.utility), (0, by_network));
+}
+
+/// The values and weights of all notes.
+fn passed(search: &Search<'_>) -> Vec<(f32, Passed)> {
+    let mut found = vec![0];
+    let mut at = 0;
+    while at < found.len() {
+        let node_moves = (0..26).filter_map(|mv| search.notes().next(found[at], oncilla_core::Move(mv)));
+        let more: Vec<At> = node_moves.map(|(next, _)| next).filter(|next| !found.contains(next)).collect();
+        found.extend(more);
+        at += 1;
+    }
+    found.into_iter().map(|at| search.notes().get(at)).map(|note| (note.raw_utility, note.passed)).collect()
+}
+
+/// If the same position is searched again, values below the root change only if what they are made of has changed.
+#[test]
+fn the_same_position_is_revalued_only_if_the_utility_is_another() {
+    for (dynamic, then, changes) in [
+        (0.0, json!({ "cpuctExploration": 2.0 }), false),
+        (0.0, json!({ "rootNumSymmetriesToSample": 4 }), false),
+        (0.0, json!({ "noisePruneUtilityScale": 0.01 }), true),
+        (0.0, json!({ "staticScoreUtilityFactor": 0.5 }), true),
+        (0.3, json!({ "cpuctExploration": 2.0 }), true),
+    ] {
+        let mut settings = json!({ "dynamicScoreUtilityFactor": dynamic });
+        let begun = json!({ "moves": [["B", "C3"], ["W", "C4"]] });
+        let ((game, plan), (memory, _)) =
+            (asked(&playing(&begun, settings.clone()), 1), Memory::of_at_most(BYTES, Layout::Graph).expect("memory"));
+        let mut search = Search::new(Arc::clone(&EVALUATOR), &memory, game, plan).expect("a search");
+        search_on(&mut search, 300);
+        let before = passed(&search);
+        settings.as_object_mut().unwrap().extend(then.as_object().unwrap().clone());
+        let (game, plan) = asked(&playing(&begun, settings), 1);
+        search.turn_to(game, plan).expect("a search");
+        let after = passed(&search);
+        assert_eq!((search.visits(), before.len()), (300, after.len()));
+        assert_eq!(before[1..] != after[1..], changes, "{dynamic} {then}");
+        let [passed_on, averaged] = utilities(&search);
+        assert!((passed_on - averaged).abs() < 1e-3, "{then}: {passed_on} {averaged}");
+    }
 }
 
 /// A tree that can't be used for the new position or plan is dropped.
