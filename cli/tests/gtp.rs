@@ -604,7 +604,10 @@ fn excluded_moves_are_added_only_to_positions_without_symmetry() {
         let text = last(&["--max-visits=10"], &format!("boardsize 5\n{before}kata-search_analyze b {keys}\n"));
         parts(text.lines().next().unwrap()).iter().map(|info| value(info, "move")[0].clone()).collect()
     };
-    assert_eq!(moves("", "allow b C3 1 minmoves 5"), BTreeSet::from(["C3".to_string()]));
+    for depth in [1, 2] {
+        let named = moves("", &format!("allow b C3 {depth} minmoves 5"));
+        assert_eq!(named, BTreeSet::from(["C3".to_string()]), "{depth}");
+    }
     let without = moves("", "avoid b A1 1 minmoves 26");
     assert!(without.len() == 25 && !without.contains("A1"), "also if the other corners are allowed: {without:?}");
     assert_eq!(moves("play w B4\nplay w C4\n", "allow b C3 1 minmoves 5").len(), 5);

@@ -83,9 +83,7 @@ pub struct Plan {
 impl Plan {
     /// The plan with moves left out.
     pub(crate) fn with(self, restrictions: Arc<Restrictions>) -> Self {
-        // A move that is forbidden below the root need not be forbidden after a mirrored move.
-        let prunes_symmetric = self.prunes_symmetric && !restrictions.reach_below_root();
-        Self { restrictions, prunes_symmetric, ..self }
+        Self { restrictions, ..self }
     }
 
     /// The plan with the advantage of the side to move in this position.

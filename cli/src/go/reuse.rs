@@ -49,7 +49,8 @@ impl<'m> Search<'m> {
         let (utility, context) = (self.context.utility, &self.context);
         let weighing = |context: &RootContext| (context.plan.params.weighing, context.plan.correction);
         // If the search goes on with the same position, and nothing has changed what values are made of, all values
-        // below the root stay as they are.
+        // below the root stay as they are. That is so without a dynamic part of the utility (as by GTP's
+        // `dynamicScoreUtilityFactor = 0`); with one, its centre has moved after nearly every search.
         let is_valued = line.is_empty() && utility == before.utility && weighing(context) == weighing(before);
         if !is_valued {
             self.notes.revalue(|outlook| utility.of(outlook));

@@ -149,8 +149,12 @@ fn tempered(policy: &[f32], temperature: f64) -> Vec<f64> {
     powers.into_iter().map(|power| power / sum).collect()
 }
 
-/// Those of the symmetries `of_stones` that leave the set of moves that may be searched at the root unchanged.
+/// Those of the symmetries `of_stones` that leave the set of moves that may be searched unchanged.
 fn symmetries(root: &Game, plan: &Plan, of_stones: Vec<Symmetry>) -> Vec<Symmetry> {
+    if plan.restrictions.reach_below_root() {
+        // A move that is forbidden below the root need not be forbidden after a mirrored move.
+        return vec![Symmetry::NONE];
+    }
     let (size, allowed) = (root.size(), |mv| plan.restrictions.allows(root.side_to_move(), 0, mv));
     let leaves_all =
         |symmetry: &Symmetry| size.points().all(|point| allowed(point) == allowed(symmetry.apply(size, point)));

@@ -247,7 +247,7 @@ pub fn write(record: &Record, result: Option<&str>) -> String {
     let (size, setup) = (record.size(), record.setup());
     let mut text = format!("(;GM[1]FF[4]CA[UTF-8]AP[Oncilla:{}]", env!("CARGO_PKG_VERSION"));
     let sides = if size.x() == size.y() { size.x().to_string() } else { format!("{}:{}", size.x(), size.y()) };
-    let _ = write!(text, "SZ[{sides}]KM[{}]RU[{}]", record.rules().komi, record.rules());
+    let _ = write!(text, "SZ[{sides}]KM[{}]RU[{}]", komi_text(record.rules().komi), record.rules());
     if let Some(result) = result {
         let _ = write!(text, "RE[{result}]");
     }
@@ -271,6 +271,14 @@ pub fn write(record: &Record, result: Option<&str>) -> String {
     }
     text.push_str(")\n");
     text
+}
+
+/// A komi as [`komi`] reads it: a large one in hundredths of a point.
+fn komi_text(komi: Komi) -> String {
+    match komi.points().abs() > MOST_KOMI {
+        true => (50 * i32::from(komi.halves())).to_string(),
+        false => komi.to_string(),
+    }
 }
 
 fn letters(size: Size, mv: Move) -> String {
@@ -439,6 +447,9 @@ mod tests {
             "(;SZ[9]KM[3.75]RU[chinese]AB[cc][gg:hg]AW[aa]PL[W];W[ee];B[];W[dd])",
             "(;SZ[13:7]KM[-0.5]RU[japanese];B[mg];B[aa];W[tt])",
             "(;SZ[19]HA[2]AB[dd][pp];W[dp](;B[pd])(;B[qd]))",
+            "(;KM[20000])",
+            "(;KM[-15050])",
+            "(;KM[150])",
         ] {
             let written = super::super::reread_sgf(text).unwrap();
             assert_eq!(super::super::reread_sgf(&written).as_ref(), Ok(&written), "{text}");

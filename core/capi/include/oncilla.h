@@ -19,7 +19,8 @@
 // - A move is a number of 16 bits that means something to the host only. Values are seen from the side to move at the
 //   position (or, of a move, from the side that makes it): `wl` is the probability of a win minus that of a loss, `d` that
 //   of a draw, `m` the plies left.
-// - Parameters are finite numbers; where nothing else is said they are at most 1e12. Others are ONCILLA_BAD_NUMBER.
+// - Parameters are finite numbers, and those without a range of their own lie within 1e12; others are ONCILLA_BAD_NUMBER.
+//   What is switched off, or belongs to a time manager that was not chosen, is not looked at.
 
 
 #ifndef ONCILLA_H
@@ -36,8 +37,8 @@
 #define ONCILLA_GRAPH_BYTES(nodes, edge_words) (ONCILLA_SEARCH_BYTES(nodes, edge_words) + 20 * (size_t)(nodes))
 #define ONCILLA_EVENT_BYTES(plies) (ONCILLA_EVENT_OVERHEAD + ONCILLA_PLY_BYTES * (size_t)(plies))
 
-// The number of this header. It is another one as soon as a struct has another size, or a function or a constant another
-// meaning: compare it with oncilla_abi if header and archive come from different places.
+// The number of this header, which is another one for other declarations: compare it with oncilla_abi if header and
+// archive come from different places.
 #define ONCILLA_ABI 1
 
 // `OncillaAnswer.verdict`: the game goes on.
@@ -285,7 +286,7 @@ typedef struct OncillaWeighing {
 typedef struct OncillaWdlRescale {
     // The width of the distribution of outcomes is multiplied by this: below 1 there are more draws. Above 0.
     double ratio;
-    // The mean grows by the square of the width times this.
+    // The mean grows by the square of the width times this: any finite number.
     double diff;
     // WDLMaxS: a larger width is reduced to this one. Not negative.
     double max_s;
@@ -720,9 +721,9 @@ OncillaStatus oncilla_search_end(struct OncillaSearch *search);
 // `wdl_rescale.diff`.
 OncillaStatus oncilla_set_params(struct OncillaSearch *search, const struct OncillaParams *params);
 
-// Forgets the tree. Events in flight belong to this search until they are brought back or cancelled, and count for
-// nothing: to settle or answer one is ONCILLA_STALE, and oncilla_bring_back drops it and returns ONCILLA_OK. Every root
-// move may be searched again.
+// Forgets the tree. Events in flight count for nothing any more: to settle or answer one is ONCILLA_STALE, and
+// oncilla_bring_back drops those that were settled, or needed no answer, and returns ONCILLA_OK. The others belong to
+// this search until they are cancelled. Every root move may be searched again.
 OncillaStatus oncilla_clear(struct OncillaSearch *search);
 
 // Resets the counts, for the next move of the game.

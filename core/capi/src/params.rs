@@ -147,7 +147,7 @@ pub struct OncillaWeighing {
 pub struct OncillaWdlRescale {
     /// The width of the distribution of outcomes is multiplied by this: below 1 there are more draws. Above 0.
     pub ratio: f64,
-    /// The mean grows by the square of the width times this.
+    /// The mean grows by the square of the width times this: any finite number.
     pub diff: f64,
     /// WDLMaxS: a larger width is reduced to this one. Not negative.
     pub max_s: f64,

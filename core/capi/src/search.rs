@@ -174,9 +174,9 @@ pub unsafe extern "C" fn oncilla_set_params(search: *mut OncillaSearch, params: 
     })
 }
 
-/// Forgets the tree. Events in flight belong to this search until they are brought back or cancelled, and count for
-/// nothing: to settle or answer one is ONCILLA_STALE, and oncilla_bring_back drops it and returns ONCILLA_OK. Every root
-/// move may be searched again.
+/// Forgets the tree. Events in flight count for nothing any more: to settle or answer one is ONCILLA_STALE, and
+/// oncilla_bring_back drops those that were settled, or needed no answer, and returns ONCILLA_OK. The others belong to
+/// this search until they are cancelled. Every root move may be searched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_clear(search: *mut OncillaSearch) -> OncillaStatus {
     attempt(|| {

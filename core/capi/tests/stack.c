@@ -61,6 +61,44 @@ static void advance(void) {
     oncilla_advance(search, &first, 1, NULL);
 }
 
+static void edge_to_play(void) {
+    OncillaRootEdge edge;
+    oncilla_edge_to_play(search, 0, &edge);
+}
+
+static void root_edges(void) {
+    static OncillaRootEdge edges[MOVES];
+    oncilla_root_edges(search, edges, MOVES, NULL);
+}
+
+static void stats(void) {
+    OncillaStats stats;
+    oncilla_stats(search, &stats);
+}
+
+static void settle(void) {
+    OncillaAnswer answer = {0};
+    float policy[MOVES] = {0};
+    int32_t unnamed = -1;
+    oncilla_event_unnamed(event, &unnamed);
+    if (unnamed >= 0) oncilla_event_name(event, (uint16_t)unnamed);
+    oncilla_settle(search, event, &answer, policy, MOVES);
+}
+
+static void set_params(void) { oncilla_set_params(search, NULL); }
+
+static void clear(void) { oncilla_clear(search); }
+
+static void time_progress(void) { oncilla_time_progress(timer, 10, 100); }
+
+static void time_leader(void) {
+    OncillaLeader leader = {1, 0.5f, 0};
+    uint32_t go_on;
+    oncilla_time_leader(timer, 20, &leader, &go_on);
+}
+
+static void time_end(void) { oncilla_time_end(timer, 30, 300); }
+
 static void time_new(void) { oncilla_time_new(timer_memory, oncilla_time_size(), NULL, &timer); }
 
 static void time_start(void) {
@@ -112,20 +150,29 @@ int main(void) {
         if (met == ONCILLA_KNOWN) bring_back();
         if (met == ONCILLA_FULL) recycle();
     }
-    OncillaStats stats;
-    if (oncilla_stats(search, &stats) != ONCILLA_OK || stats.restored == 0) return 1;
+    OncillaStats found;
+    if (oncilla_stats(search, &found) != ONCILLA_OK || found.restored == 0) return 1;
     measure("best_move", best_move);
     measure("move_to_play", move_to_play);
+    measure("edge_to_play", edge_to_play);
+    measure("root_edges", root_edges);
+    measure("stats", stats);
     measure("pv", pv);
     measure("recycle", recycle);
     measure("gather", gather);
     measure("answer", answer);
     gather();
+    measure("settle", settle);
     measure("bring_back", bring_back);
     measure("set_root_moves", set_root_moves);
     measure("advance", advance);
+    measure("set_params", set_params);
+    measure("clear", clear);
     measure("time_new", time_new);
     measure("time_start", time_start);
+    measure("time_progress", time_progress);
+    measure("time_leader", time_leader);
+    measure("time_end", time_end);
     free(memory);
     free(timer_memory);
     free(event_memory);
