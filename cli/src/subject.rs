@@ -1,6 +1,6 @@
 //! A network of either game, to be measured, tested and tuned: its graph, and its input for some positions.
 
-use crate::engine::{self, EvaluatorSettings, Inputs, Weights, canaries, drivers};
+use crate::engine::{self, EvaluatorSettings, Inputs, Weights, canaries, drivers, of_network};
 use crate::go;
 use oncilla_go::Size;
 use oncilla_nets::katago::{self, Model};
@@ -25,7 +25,7 @@ impl Subject {
     /// One line, with the file's name.
     pub fn of(settings: &EvaluatorSettings, board: Size) -> Result<(Self, Vec<String>), String> {
         if let Some(model) = model(settings)? {
-            let graph = graph_of(&model, board)?;
+            let graph = graph_of(&model, &settings.weights, board)?;
             let inputs = go::inputs(&model, board);
             return Ok((Self { graph, inputs }, Vec::new()));
         }
@@ -40,7 +40,7 @@ impl Subject {
     /// The errors of [`Subject::of`].
     pub fn graph(settings: &EvaluatorSettings, board: Size) -> Result<Graph, String> {
         match model(settings)? {
-            Some(model) => graph_of(&model, board),
+            Some(model) => graph_of(&model, &settings.weights, board),
             None => Ok(engine::read_network(&settings.weights, &settings.heads)?.graph),
         }
     }
@@ -52,8 +52,12 @@ impl Subject {
     }
 }
 
-fn graph_of(model: &Model, board: Size) -> Result<Graph, String> {
-    model.graph(board.y().into(), board.x().into()).map_err(|error| error.to_string())
+/// The graph of a network of Go, which was read from `weights`, for boards of a size.
+///
+/// # Errors
+/// One line, with the file's name: weights that become infinite for this size, or what graphs can't express.
+pub fn graph_of(model: &Model, weights: &Weights, board: Size) -> Result<Graph, String> {
+    model.graph(board.y().into(), board.x().into()).map_err(|error| of_network(weights, &error))
 }
 
 /// Whether the network that `settings` name is a network of Go.

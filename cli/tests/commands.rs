@@ -412,7 +412,7 @@ fn a_network_for_go_whose_outputs_are_no_numbers_is_refused() {
 #[test]
 fn an_analysis_of_go_that_fails_is_answered_with_the_error() {
     let folder = driver::Folder::new("small-go");
-    let [half, large] = ["0.5 ".repeat(4), "-3e38 ".repeat(4)];
+    let [half, large] = ["0.5 ".repeat(4), "-2.8e38 ".repeat(4)];
     let network = go_network();
     let pooled = format!("v2 6 2 {}", "0.5 ".repeat(12));
     assert!(network.contains(&pooled));
@@ -432,6 +432,23 @@ fn an_analysis_of_go_that_fails_is_answered_with_the_error() {
     let expected = json!({ "error": error, "id": "small", "isDuringSearch": false, "turnNumber": 0 });
     assert_eq!(*of("small"), expected, "{}", stderr(&output));
     assert!(of("large")["rootInfo"]["visits"] == 2, "{answers:?}");
+}
+
+/// A weight that is scaled by the board's size becomes infinite for the small board, and stays finite for the large one.
+#[test]
+fn a_network_for_go_that_does_not_suit_a_board_is_named() {
+    let folder = driver::Folder::new("unfit-go");
+    let network = go_network();
+    let pooled = format!("v2 6 2 {}", "0.5 ".repeat(12));
+    let scaled = format!("v2 6 2 {}{}{}", "0.5 ".repeat(4), "-3e38 ".repeat(4), "0.5 ".repeat(4));
+    let weights = go_file(&folder, &network.replace(&pooled, &scaled));
+    for (board, status) in [("2", 2), ("19", 0)] {
+        let output = run(&["backendbench", "--backend=host", "--batch=1", &format!("--board={board}"), &weights], "");
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{board}: {said}");
+        let named = format!("{}: value head.dense: dense weights: expected finite numbers", folder.file("go.txt"));
+        assert_eq!(said.contains(&named), status != 0, "{board}: {said}");
+    }
 }
 
 #[test]

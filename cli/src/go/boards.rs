@@ -6,7 +6,6 @@
 
 use crate::engine::{Facts, Service};
 use oncilla_go::Size;
-use oncilla_nets::katago::Model;
 use oncilla_opencl::graph::{Graph, Role};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -32,16 +31,15 @@ pub struct Heads {
 }
 
 impl OnBoard {
-    /// Runs a network that has been read; `serve` makes what runs its graph, with lines for a person.
+    /// Runs the `graph` of a network for boards of a size; `serve` makes what runs it, with lines for a person.
     ///
     /// # Errors
-    /// In one line: a network that graphs can't express, or the error of `serve`.
+    /// The error of `serve`.
     pub fn new(
-        model: &Model,
+        graph: Arc<Graph>,
         size: Size,
         serve: impl FnOnce(&Arc<Graph>) -> Result<(Service, Vec<String>), String>,
     ) -> Result<(Self, Vec<String>), String> {
-        let graph = model.graph(size.y().into(), size.x().into()).map_err(|error| error.to_string()).map(Arc::new)?;
         let (service, notes) = serve(&graph)?;
         let len = |role| graph.output_len(role).unwrap_or(0);
         let heads = Heads {

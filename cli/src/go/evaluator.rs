@@ -10,6 +10,7 @@ use super::cache::Cache;
 use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
 use super::input;
 use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request, serve};
+use crate::subject::graph_of;
 use oncilla_go::planes::{self, Planes};
 use oncilla_go::profile::{METADATA, Profile};
 use oncilla_go::{Move, Size, Symmetry};
@@ -105,13 +106,19 @@ impl Evaluator {
     /// # Errors
     /// Like [`Evaluator::prepare`].
     pub fn on(&self, size: Size) -> Result<(Arc<OnBoard>, Vec<String>), String> {
-        self.boards.on(size, || OnBoard::new(&self.model, size, |graph| serve(&self.settings, graph)))
+        self.boards.on(size, || {
+            let graph = graph_of(&self.model, &self.settings.weights, size)?;
+            OnBoard::new(Arc::new(graph), size, |graph| serve(&self.settings, graph))
+        })
     }
 
     /// Like [`Evaluator::on`], with what a test makes to run the graph.
     #[cfg(test)]
     pub fn on_service(&self, size: Size, service: impl FnOnce(&Arc<Graph>) -> Service) -> Arc<OnBoard> {
-        let make = || OnBoard::new(&self.model, size, |graph| Ok((service(graph), Vec::new())));
+        let make = || {
+            let graph = graph_of(&self.model, &self.settings.weights, size)?;
+            OnBoard::new(Arc::new(graph), size, |graph| Ok((service(graph), Vec::new())))
+        };
         self.boards.on(size, make).expect("a graph").0
     }
 
