@@ -324,8 +324,12 @@ fn of_two_devices_of_a_platform_both_are_used() {
     let listed = binary().arg("devices").env("POCL_DEVICES", "pthread basic").output().expect("the binary starts");
     assert!(listed.status.success(), "{}", stderr(&listed));
     if stdout(&listed).lines().filter(|line| line.contains(POCL)).count() < 2 {
-        let _: Option<()> =
-            oncilla_testing::opencl(Err("this PoCL reports its processor once, whatever POCL_DEVICES says"));
+        let why = "this PoCL reports its processor once, whatever POCL_DEVICES says";
+        // A Windows program's environment does not reach a library of the system that Wine runs on.
+        if cfg!(windows) {
+            return oncilla_testing::skip(why);
+        }
+        let _: Option<()> = oncilla_testing::opencl(Err(why));
         return;
     }
     let folder = Folder::absent("two");
