@@ -22,14 +22,17 @@ static void search_new(void) { oncilla_search_new(memory, bytes, &capacity, NULL
 
 static void gather(void) { oncilla_gather(search, &event, 1); }
 
-static void answer(void) {
+/* Says that the event's leaf is an even position: to oncilla_answer or oncilla_settle. */
+static void even(OncillaStatus (*say)(const OncillaSearch *, OncillaEvent *, const OncillaAnswer *, float *, size_t)) {
     OncillaAnswer answer = {0};
     float policy[MOVES] = {0};
     int32_t unnamed = -1;
     oncilla_event_unnamed(event, &unnamed);
     if (unnamed >= 0) oncilla_event_name(event, (uint16_t)unnamed);
-    oncilla_answer(search, event, &answer, policy, MOVES);
+    say(search, event, &answer, policy, MOVES);
 }
+
+static void answer(void) { even(oncilla_answer); }
 
 static void bring_back(void) { oncilla_bring_back(search, &event, 1); }
 
@@ -76,14 +79,7 @@ static void stats(void) {
     oncilla_stats(search, &stats);
 }
 
-static void settle(void) {
-    OncillaAnswer answer = {0};
-    float policy[MOVES] = {0};
-    int32_t unnamed = -1;
-    oncilla_event_unnamed(event, &unnamed);
-    if (unnamed >= 0) oncilla_event_name(event, (uint16_t)unnamed);
-    oncilla_settle(search, event, &answer, policy, MOVES);
-}
+static void settle(void) { even(oncilla_settle); }
 
 static void set_params(void) { oncilla_set_params(search, NULL); }
 
