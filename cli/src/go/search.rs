@@ -68,6 +68,30 @@ struct Leaf {
     moves: Vec<GoMove>,
 }
 
+/// Where a playout has come to.
+struct Arrival {
+    game: Arc<Game>,
+    /// Whether the whole line could be played. The moves of a node are those that were legal after the line that first
+    /// led to it: after another line to the same position, superko may forbid one of them.
+    fits: bool,
+    /// Whether the last move is a pass that would not end the game in all cases, see [`Game::pass_is_friendly`].
+    is_friendly: bool,
+}
+
+impl Arrival {
+    /// Whether the game is over. A second pass is evaluated as if the game went on if it is friendly, because dead
+    /// stones may still be on the board, or if `stays_open`, because a pass at the root should not end the game by
+    /// mistake; unless the players have yet to agree on dead stones.
+    fn has_ended(&self, stays_open: bool) -> bool {
+        let is_counted = self.game.outcome() != Some(Outcome::ToBeAgreed);
+        let goes_on = (self.is_friendly || stays_open) && is_counted;
+        match self.game.ending() {
+            None => false,
+            Some(ending) => !(goes_on && ending == GameEnding::Passes),
+        }
+    }
+}
+
 impl<'m> Search<'m> {
     /// Evaluates the root's position, and begins a search in this memory.
     ///
@@ -323,75 +347,74 @@ impl<'m> Search<'m> {
 
     /// Answers a leaf and returns its event if that needs no evaluation; otherwise puts the leaf into the batch.
     fn look_at(&mut self, mut playout: Playout) -> Option<Box<Event>> {
-        let event = &mut playout.event;
-        let (mut played, mut moves) = (Arc::new(Game::clone(&self.context.root)), Vec::new());
+        let arrival = self.arrive(&mut playout.event);
+        match self.answer_at_once(&mut playout, &arrival) {
+            Ok(None) => Some(playout.event),
+            Ok(Some(moves)) => {
+                self.waiting.push(Leaf { playout, game: arrival.game, moves });
+                None
+            }
+            // Then the playout was taken back.
+            Err(_) => {
+                self.playouts -= 1;
+                Some(playout.event)
+            }
+        }
+    }
+
+    /// Plays the line to a leaf, and names its last move.
+    fn arrive(&self, event: &mut Event) -> Arrival {
+        let mut game = Arc::new(Game::clone(&self.context.root));
         // There is no other reference to it yet, so nothing is copied.
-        let game = Arc::make_mut(&mut played);
+        let played = Arc::make_mut(&mut game);
         let line: Vec<Move> = event.moves().collect();
-        // The moves of a node are those that were legal after the line that first led to it. After another line to the
-        // same position, superko may forbid one of them.
         let mut is_friendly = false;
         let mut play = |game: &mut Game, mv| {
             is_friendly = mv == game.size().pass() && game.pass_is_friendly();
             game.play_tolerantly(game.side_to_move(), mv).is_ok()
         };
-        let mut fits = line.iter().all(|mv| play(game, GoMove(mv.0)));
+        let mut fits = line.iter().all(|mv| play(played, GoMove(mv.0)));
         if let Some(index) = event.unnamed() {
-            self.list_moves(game, line.len(), &self.notes.banned(&line), &mut moves);
+            let mut moves = Vec::new();
+            self.list_moves(played, line.len(), &self.notes.banned(&line), &mut moves);
             if let Some(&mv) = moves.get(index) {
                 event.name(Move(mv.0));
-                fits = fits && play(game, mv);
+                fits = fits && play(played, mv);
             }
         }
-        let game = played;
-        // In these cases a second pass is evaluated as if the game went on: because dead stones may still be on the
-        // board, or because a pass at the root should not end the game by mistake.
-        let is_open = is_friendly || self.context.plan.conservative_pass && event.plies() == 1;
+        Arrival { game, fits, is_friendly }
+    }
+
+    /// Answers a leaf that needs no evaluation by the batch; otherwise puts its position into the batch and returns its
+    /// moves.
+    fn answer_at_once(&mut self, playout: &mut Playout, arrival: &Arrival) -> Result<Option<Vec<GoMove>>, Refused> {
+        let Arrival { ref game, fits, .. } = *arrival;
+        let (key, plies) = (game.graph_key(), playout.event.plies());
+        if !fits {
+            // The line stopped at another position, which must have another key.
+            return self.answer_end(playout, game, !key).map(|()| None);
+        }
+        let has_ended = plies > 0 && arrival.has_ended(self.context.plan.conservative_pass && plies == 1);
         // As long as the players have not agreed which stones are dead, the best estimate is the network's.
-        let is_counted = game.outcome() != Some(Outcome::ToBeAgreed);
-        let goes_on = is_open && is_counted && game.ending() == Some(GameEnding::Passes);
-        let has_ended = event.plies() > 0 && game.ending().is_some() && !goes_on;
-        if !fits || has_ended && is_counted {
-            // A line that can't be played to its end stopped at another position, which must have another key.
-            let key = if fits { game.graph_key() } else { !game.graph_key() };
-            if self.answer_end(&mut playout, &game, key).is_err() {
-                self.playouts -= 1;
-            }
-            return Some(playout.event);
+        if has_ended && game.outcome() != Some(Outcome::ToBeAgreed) {
+            return self.answer_end(playout, game, key).map(|()| None);
         }
-        let banned = game.ko_banned();
-        moves.clear();
+        let mut moves = Vec::new();
         if !has_ended {
-            self.list_moves(&game, event.plies(), &banned, &mut moves);
+            self.list_moves(game, plies, &game.ko_banned(), &mut moves);
         }
-        let key = game.graph_key();
-        match self.core.settle_transposition(&mut playout.event, key, moves.len()) {
-            Ok(true) => {
-                self.record(&playout.event, key, &game, None);
-                self.bring_back(&mut playout);
-                return Some(playout.event);
-            }
-            Ok(false) => {}
-            Err(_) => {
-                self.playouts -= 1;
-                return Some(playout.event);
-            }
+        if self.core.settle_transposition(&mut playout.event, key, moves.len())? {
+            self.record(&playout.event, key, game, None);
+            self.bring_back(playout);
+            return Ok(None);
         }
-        let known = match playout.event.plies() {
+        let known = match plies {
             0 => Some(Arc::clone(&self.context.raw)),
-            depth => self.evaluator.push(&mut self.batch, &game, &self.context.plan.question_at(depth)),
+            depth => self.evaluator.push(&mut self.batch, game, &self.context.plan.question_at(depth)),
         };
         match known {
-            Some(evaluation) => {
-                if self.answer(&mut playout, &game, &moves, &evaluation).is_err() {
-                    self.playouts -= 1;
-                }
-                Some(playout.event)
-            }
-            None => {
-                self.waiting.push(Leaf { playout, game, moves });
-                None
-            }
+            Some(evaluation) => self.answer(playout, game, &moves, &evaluation).map(|()| None),
+            None => Ok(Some(moves)),
         }
     }
 
