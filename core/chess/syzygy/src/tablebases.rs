@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::iter;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use oncilla_chess::{Board, Color, Position};
 
@@ -39,6 +39,57 @@ struct Slot {
     table: OnceLock<Result<Table, Fault>>,
     /// The first fault that was found in some place of an otherwise good table.
     damage: OnceLock<Fault>,
+    /// Whether the system refused to read it when it was last asked. That may pass: a folder of a network comes back.
+    refusal: Mutex<Option<Fault>>,
+}
+
+impl Slot {
+    fn new(file: TableFile) -> Self {
+        Self { file, table: OnceLock::new(), damage: OnceLock::new(), refusal: Mutex::new(None) }
+    }
+
+    /// Asks the table, which is read first if it has not been.
+    fn ask<T>(
+        &self,
+        (material, metric): (Material, Metric),
+        question: impl Fn(&Table, &TableFile) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let answer = self.table(material, metric).and_then(|table| {
+            question(table, &self.file).inspect_err(|&fault| {
+                if !fault.is_of_system() {
+                    self.damage.get_or_init(|| fault);
+                }
+            })
+        });
+        *self.refusal() = answer.as_ref().err().copied().filter(Fault::is_of_system);
+        answer
+    }
+
+    /// The table; what can't be read now is tried again the next time.
+    fn table(&self, material: Material, metric: Metric) -> Result<&Table, Fault> {
+        if let Some(known) = self.table.get() {
+            return known.as_ref().map_err(|fault| *fault);
+        }
+        // One thread reads it, the others wait.
+        let _reading = self.refusal();
+        let read = match self.table.get() {
+            Some(known) => known,
+            None => match Table::read(&self.file, material, metric) {
+                Err(fault) if fault.is_of_system() => return Err(fault),
+                read => self.table.get_or_init(|| read),
+            },
+        };
+        read.as_ref().map_err(|fault| *fault)
+    }
+
+    fn refusal(&self) -> MutexGuard<'_, Option<Fault>> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        let of_table = self.table.get().and_then(|table| table.as_ref().err());
+        of_table.or(self.damage.get()).copied().or(*self.refusal())
+    }
 }
 
 /// Why there are no tables.
@@ -192,7 +243,7 @@ impl Tablebases {
             let slots = tables.entry(material).or_default();
             // A folder may be named twice.
             if slots.iter().all(|slot| slot.file.path() != file.path()) {
-                slots.push(Slot { file, table: OnceLock::new(), damage: OnceLock::new() });
+                slots.push(Slot::new(file));
             }
         }
         Ok(())
@@ -209,12 +260,10 @@ impl Tablebases {
     }
 
     /// Files and folders that turned out to be of no use, as a whole or in places, so far, ordered by name. Probing
-    /// finds more of them. A file is listed once, with the fault that was found first.
+    /// finds more of them. A file is listed once, with the fault that was found first; one that the system refused to read
+    /// is listed until it can be read again.
     pub fn bad_files(&self) -> Vec<BadFile> {
-        let refused = |slot: &Slot| {
-            let fault = *slot.table.get()?.as_ref().err().or(slot.damage.get())?;
-            Some(BadFile { path: slot.file.path().to_owned(), fault })
-        };
+        let refused = |slot: &Slot| Some(BadFile { path: slot.file.path().to_owned(), fault: slot.fault()? });
         let slots = self.wdl.values().chain(self.dtz.values()).flatten();
         let mut bad: Vec<BadFile> = self.unreadable.iter().cloned().chain(slots.filter_map(refused)).collect();
         bad.sort_by(|a, b| a.path.cmp(&b.path));
@@ -279,13 +328,7 @@ impl Tablebases {
         let on_board = Material::of(board);
         let slots = self.slots(metric);
         let ask_slot = |material: Material, slot: &Slot| {
-            let table = slot.table.get_or_init(|| Table::read(&slot.file, material, metric));
-            let answer = match table {
-                Ok(table) => question(table, &slot.file).inspect_err(|&fault| {
-                    slot.damage.get_or_init(|| fault);
-                }),
-                Err(fault) => Err(*fault),
-            };
+            let answer = slot.ask((material, metric), &question);
             answer.map_err(|fault| ProbeError::BadTable { material, metric, fault })
         };
         let mut answer = Err(ProbeError::NoTable { material: on_board, metric });

@@ -7,7 +7,8 @@ mod common;
 use common::Folder;
 use common::synthetic::{self, Random};
 use oncilla_chess::{Board, History};
-use oncilla_syzygy::{Fault, Metric, OpenError, ProbeError, Tablebases};
+use oncilla_syzygy::{BadFile, Fault, Metric, OpenError, ProbeError, Tablebases, Wdl};
+use std::path::Path;
 
 const ROUNDS: u64 = 150;
 
@@ -135,6 +136,25 @@ fn a_table_under_another_name_is_refused_once_and_told() {
     assert_eq!(names, ["KBvK.rtbw", "KNvK.rtbw", "KPvK.rtbw", "KQvK.rtbw", "KRvK.rtbw", "KRvKR.rtbw"]);
     assert_eq!(bad[2].fault, Fault::Magic([0; 4]));
     assert_eq!(bad[3].fault, Fault::Length(0));
+}
+
+/// A folder of a network may be away for a moment.
+#[test]
+fn a_file_that_can_be_read_again_is_read_again() {
+    let folder = sound("away");
+    let position = board("8/8/8/8/8/2k5/8/K2Q4 w - - 0 1");
+    let tables = Tablebases::open(folder.path()).unwrap();
+    let (name, away) = (Path::new(folder.path()).join("KQvK.rtbw"), Path::new(folder.path()).join("away"));
+    let bytes = std::fs::read(&name).unwrap();
+    std::fs::rename(&name, &away).unwrap();
+    for _ in 0..2 {
+        let fault = Fault::Io(std::io::ErrorKind::NotFound);
+        assert!(matches!(tables.wdl(&position), Err(ProbeError::BadTable { fault: found, .. }) if found == fault));
+        assert_eq!(tables.bad_files(), [BadFile { path: name.clone(), fault }]);
+    }
+    std::fs::write(&name, bytes).unwrap();
+    assert_eq!(tables.wdl(&position), Ok(Wdl::Win));
+    assert_eq!(tables.bad_files(), []);
 }
 
 #[test]
