@@ -39,7 +39,7 @@
 
 // The number of this header, which is another one for other declarations: compare it with oncilla_abi if header and
 // archive come from different places.
-#define ONCILLA_ABI 1
+#define ONCILLA_ABI 2
 
 // `OncillaAnswer.verdict`: the game goes on.
 #define ONCILLA_POSITION 0
@@ -149,7 +149,8 @@ enum OncillaStatus
     // The event does not wait for an answer, or not for this one; or the tree was cleared or advanced since it was
     // gathered.
     ONCILLA_STALE = 11,
-    // The event's last move has not been named: call oncilla_event_name.
+    // A move has no name: an event's last one (call oncilla_event_name), or the one to play, which nobody has tried
+    // (call oncilla_edge_to_play).
     ONCILLA_UNNAMED = 12,
     // The answer says that the game goes on, but came without a legal move.
     ONCILLA_NO_EDGES = 13,
@@ -759,8 +760,8 @@ OncillaStatus oncilla_best_move(const struct OncillaSearch *search, uint16_t *mv
 
 // `mv` gets the move to play after `ply` half moves of the game: that of oncilla_best_move, or another one if the
 // temperature leaves the choice to chance, or if the parameters ask for a lower bound. An unvisited move has no name:
-// if it is the one to play, `mv` gets oncilla_best_move's instead, while oncilla_edge_to_play returns the unvisited
-// move's index.
+// if it is the one to play, because the visited moves are proven to lose, the function returns ONCILLA_UNNAMED, and
+// oncilla_edge_to_play has the move's index. Returns ONCILLA_NO_MOVE before a move has been visited.
 OncillaStatus oncilla_move_to_play(const struct OncillaSearch *search, uint32_t ply, uint16_t *mv);
 
 // `edge` gets the root's move to play after `ply` half moves of the game, even if it is unvisited, as may happen when

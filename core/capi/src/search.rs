@@ -286,16 +286,16 @@ pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mu
 
 /// `mv` gets the move to play after `ply` half moves of the game: that of oncilla_best_move, or another one if the
 /// temperature leaves the choice to chance, or if the parameters ask for a lower bound. An unvisited move has no name:
-/// if it is the one to play, `mv` gets oncilla_best_move's instead, while oncilla_edge_to_play returns the unvisited
-/// move's index.
+/// if it is the one to play, because the visited moves are proven to lose, the function returns ONCILLA_UNNAMED, and
+/// oncilla_edge_to_play has the move's index. Returns ONCILLA_NO_MOVE before a move has been visited.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply: u32, mv: *mut u16) -> OncillaStatus {
     attempt(|| {
         // SAFETY: the contract of the crate.
         let (search, to) = unsafe { (shared(search)?, output(mv)?) };
+        let best = search.search.best_move().ok_or(OncillaStatus::OncillaNoMove)?;
         let edge = search.search.edge_to_play(ply);
-        let mv = edge.and_then(|edge| edge.mv()).or_else(|| search.search.best_move());
-        to.set(mv.ok_or(OncillaStatus::OncillaNoMove)?.0);
+        to.set(edge.map_or(Some(best), |edge| edge.mv()).ok_or(OncillaStatus::OncillaUnnamed)?.0);
         Ok(())
     })
 }

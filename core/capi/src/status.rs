@@ -35,7 +35,8 @@ pub enum OncillaStatus {
     /// The event does not wait for an answer, or not for this one; or the tree was cleared or advanced since it was
     /// gathered.
     OncillaStale = 11,
-    /// The event's last move has not been named: call oncilla_event_name.
+    /// A move has no name: an event's last one (call oncilla_event_name), or the one to play, which nobody has tried
+    /// (call oncilla_edge_to_play).
     OncillaUnnamed = 12,
     /// The answer says that the game goes on, but came without a legal move.
     OncillaNoEdges = 13,
@@ -67,7 +68,7 @@ impl OncillaStatus {
         (OncillaSameEvent, c"the same event stands twice in one array"),
         (OncillaOtherSearch, c"the event was gathered from another search"),
         (OncillaStale, c"the event does not wait for this, or the tree was cleared or advanced since it was gathered"),
-        (OncillaUnnamed, c"nobody said which move the event's last one is"),
+        (OncillaUnnamed, c"nobody said which move this is: an event's last one, or one to play that was not tried"),
         (OncillaNoEdges, c"a position that goes on came without a legal move"),
         (OncillaTooManyEdges, c"more legal moves came than a node can have"),
         (OncillaNoRoom, c"the memory has no room for the root's moves"),

@@ -502,6 +502,22 @@ static void untried(void) {
     OK(oncilla_move_to_play(it.search, 0, &mv));
     OK(oncilla_edge_to_play(it.search, 0, &edge));
     CHECK(edge.mv == mv && edge.index == -1 && edge.visits > 0);
+
+    /* If the only move that was tried loses, another one is to be played. */
+    OncillaAnswer even = {0}, lost = {.verdict = ONCILLA_ENDED, .wl = 1};
+    OK(oncilla_clear(it.search));
+    OK(oncilla_gather(it.search, it.events, 1));
+    OK(oncilla_answer(it.search, it.events[0], &even, (float[3]){3, 0, 0}, 3));
+    OK(oncilla_gather(it.search, it.events, 1));
+    OK(oncilla_event_name(it.events[0], 7));
+    OK(oncilla_answer(it.search, it.events[0], &lost, NULL, 0));
+    OK(oncilla_best_move(it.search, &mv));
+    CHECK(mv == 7);
+    mv = 99;
+    EXPECT(ONCILLA_UNNAMED, oncilla_move_to_play(it.search, 0, &mv));
+    CHECK(mv == 99);
+    OK(oncilla_edge_to_play(it.search, 0, &edge));
+    CHECK(edge.mv == -1 && edge.index == 1 && edge.visits == 0);
     unmake(&it);
 }
 
