@@ -31,7 +31,8 @@ impl DepthLimit {
 
 impl Stopper for DepthLimit {
     fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
-        if progress.mean_depth > self.deepest {
+        // Fewer playouts than before are those of another move.
+        if progress.mean_depth > self.deepest || progress.playouts < self.reached_at {
             (self.deepest, self.reached_at) = (progress.mean_depth, progress.playouts);
         }
         if progress.mean_depth >= self.plies {
@@ -70,5 +71,8 @@ mod tests {
         let mut young = DepthLimit::new(2);
         assert_eq!(check(&mut young, 1, 99_999), None);
         assert_eq!(check(&mut DepthLimit::new(2), 0, 100_000), Some(Reason::NoDeeper));
+        // The next move begins anew.
+        assert_eq!([1, 50_000, 99_999].map(|playouts| check(&mut limit, 1, playouts)), [None; 3]);
+        assert_eq!(check(&mut limit, 1, 1), None);
     }
 }

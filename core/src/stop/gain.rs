@@ -18,6 +18,8 @@ pub struct KldGain {
     /// Visits of the moves at the last look.
     last: Vec<u32, MAX_ROOT_MOVES>,
     last_total: u64,
+    /// Playouts at the last question.
+    playouts: u64,
 }
 
 impl KldGain {
@@ -28,6 +30,7 @@ impl KldGain {
             interval: interval.max(1),
             last: Vec::new(),
             last_total: 0,
+            playouts: 0,
         })
     }
 
@@ -45,6 +48,11 @@ impl KldGain {
 
 impl Stopper for KldGain {
     fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
+        if progress.playouts < self.playouts {
+            // These are another move's: the visits that were seen are those of an earlier root.
+            (self.last, self.last_total) = (Vec::new(), 0);
+        }
+        self.playouts = progress.playouts;
         // The root's own evaluation is not a visit of a move.
         let total = progress.visits.saturating_sub(1);
         let new = total.saturating_sub(self.last_total);
@@ -107,6 +115,24 @@ mod tests {
         assert!(!look(&mut gain, &[30, 20]));
         assert!(!look(&mut gain, &[60, 40]));
         assert!(look(&mut gain, &[120, 80]));
+    }
+
+    /// As for one that was made anew, whether the next root has more visits or fewer.
+    #[test]
+    fn another_move_is_not_compared_with_the_last_one() {
+        for first in [10, 500] {
+            let mut gain = after(1.0, &[100, 100]);
+            let mut look_at = |playouts, visits: &[u32; 2]| {
+                let total: u32 = visits.iter().sum();
+                let progress =
+                    Progress { playouts, visits: u64::from(total) + 1, root_visits: visits, ..Progress::default() };
+                gain.check(&progress, &mut Hints::new(None)).is_some()
+            };
+            assert!(look_at(400, &[300, 100]));
+            assert!(!look_at(1, &[first, 0]));
+            assert!(!look_at(100, &[first + 100, 0]) || first > 100);
+            assert!(look_at(300, &[first + 300, 0]));
+        }
     }
 
     #[test]

@@ -48,7 +48,10 @@ impl SmartPruning {
         if !hints.is_timed() {
             return (progress.playouts > TOLERANCE_PLAYOUTS).then_some(in_count as u64);
         }
-        let elapsed_ms = progress.elapsed_ms - *self.started_ms.get_or_insert(progress.elapsed_ms);
+        // A start that is yet to come was another move's.
+        let started_ms = self.started_ms.filter(|ms| *ms <= progress.elapsed_ms).unwrap_or(progress.elapsed_ms);
+        self.started_ms = Some(started_ms);
+        let elapsed_ms = progress.elapsed_ms - started_ms;
         if elapsed_ms < WARMUP_MS {
             return None;
         }
@@ -109,6 +112,18 @@ mod tests {
         assert_eq!(after_a_second(1.0, 700, 400, left(2000.0, Some(200.0))), (None, 400));
         // Time that is over leaves nothing.
         assert_eq!(after_a_second(1.0, 700, 1, left(-5.0, None)), (Some(Reason::Decided), 0));
+    }
+
+    #[test]
+    fn the_next_move_has_a_start_of_its_own() {
+        let mut pruning = SmartPruning::new(1.0).unwrap();
+        let root = Root::of([open(2000), open(10)]);
+        let mut decides = |elapsed_ms| {
+            let progress = Progress { elapsed_ms, visits: 700, playouts: 700, root, ..Progress::default() };
+            pruning.check(&progress, &mut Hints { remaining_ms: 100.0, ..Hints::new(None) }).is_some()
+        };
+        assert_eq!([900.0, 1000.0, 1100.0].map(&mut decides), [false, false, true]);
+        assert_eq!([800.0, 900.0, 1000.0].map(&mut decides), [false, false, true]);
     }
 
     #[test]

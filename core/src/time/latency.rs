@@ -55,6 +55,16 @@ const SPARE_MOVES: f64 = 100.0;
 /// The largest part of the game's time that may be kept for these moves and for the overhead.
 const MOST_SPARED: f64 = 0.05;
 
+/// What the clock should show when the opponent has answered, before the lag.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+struct Expected {
+    ms: f64,
+    /// What it showed when our move began, and the ply of that move.
+    before_ms: f64,
+    ply: u32,
+}
+
 /// What was measured in one game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -65,8 +75,7 @@ pub struct Latency {
     mean_late: Mean,
     /// The most time that the clock ever showed.
     most_ms: f64,
-    /// What the clock should show when the opponent has answered, before the lag, and the ply of the move before.
-    expected: Option<(f64, u32)>,
+    expected: Option<Expected>,
 }
 
 impl Latency {
@@ -107,13 +116,14 @@ impl Latency {
     ///
     /// Nothing is learnt from a clock that was set meanwhile, nor from that of another player, or after moves that were
     /// played without us (a GUI's book): the last move must be two plies back. A caller that does not know the ply says
-    /// the same one each time. A clock that shows a little more than expected was not charged for the lag.
+    /// the same one each time. A clock that shows what it did before has not run: somebody looks at the same position
+    /// again. One that shows a little more than expected was not charged for the lag.
     pub fn on_move_start(&mut self, clock: &Clock) {
         let base_ms = sane_ms(clock.base_ms);
         self.most_ms = self.most_ms.max(base_ms);
-        let Some((expected, ply)) = self.expected.take() else { return };
-        let is_next = matches!(clock.ply.wrapping_sub(ply), 0 | 2);
-        let lag = expected - base_ms;
+        let Some(expected) = self.expected.take() else { return };
+        let is_next = matches!(clock.ply.wrapping_sub(expected.ply), 0 | 2) && base_ms != expected.before_ms;
+        let lag = expected.ms - base_ms;
         if is_next && lag.abs() < LONGEST_LAG_MS {
             // (`clamp` has a panic in it.)
             let lag = lag.max(0.0).min(MOST_BELIEVED * base_ms);
@@ -136,8 +146,9 @@ impl Latency {
                 self.mean_late.see(late_ms.min(sane_ms(clock.overhead_ms) / 2.0));
             }
         }
-        let left = sane_ms(clock.base_ms) - sane_ms(used_ms) + sane_ms(clock.increment_ms);
-        self.expected = Some((left, clock.ply));
+        let before_ms = sane_ms(clock.base_ms);
+        let ms = before_ms - sane_ms(used_ms) + sane_ms(clock.increment_ms);
+        self.expected = Some(Expected { ms, before_ms, ply: clock.ply });
     }
 }
 
@@ -210,6 +221,18 @@ mod tests {
             latency.on_move_start(&at(10 + plies, 58_930.0));
             assert_eq!(latency.lag_ms(), lag, "{plies} plies later");
         }
+    }
+
+    /// `stop`, and the same `go` once more.
+    #[test]
+    fn a_clock_that_has_not_run_says_nothing() {
+        let mut latency = Latency::default();
+        let clock = clock(60_000.0, 10_000.0);
+        for _ in 0..3 {
+            latency.on_move_start(&clock);
+            latency.on_move_end(&clock, 1000.0, 0.0);
+        }
+        assert_eq!((latency.lag_ms(), latency.move_cost_ms()), (0.0, 0.0));
     }
 
     #[test]
