@@ -45,16 +45,36 @@ fn shorter<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>) -> Ordering 
     plies(b).total_cmp(&plies(a))
 }
 
+/// How a move is known to be a draw. A score is none: its value counts, like that of a game that goes on.
+fn drawn<R: Repository>(edge: &EdgeView<'_, R>) -> Option<Ending> {
+    edge.ending().filter(|by| *by != Ending::Scored && edge.completed() > 0 && certainty(edge) == Certainty::Open)
+}
+
 /// How moves without a certain result are compared.
 struct Rule {
     draw_score: f32,
     /// The level that edges are raised to, see [`puct::level`].
     due: Option<puct::Level>,
+    /// The visits of the most visited drawn move. Drawn moves are compared with each other by length and not by visits,
+    /// so all of them take its place among the others; if each took its own, the order could be a circle.
+    of_draws: u32,
 }
 
 impl Rule {
-    fn plain(draw_score: f32) -> Self {
-        Self { draw_score, due: None }
+    fn new<'a, R: Repository + 'a>(
+        draw_score: f32,
+        due: Option<puct::Level>,
+        edges: impl Iterator<Item = EdgeView<'a, R>>,
+    ) -> Self {
+        let mut rule = Self { draw_score, due, of_draws: 0 };
+        let draws = edges.filter(|edge| drawn(edge).is_some());
+        rule.of_draws = draws.map(|edge| rule.visits(&edge)).max().unwrap_or(0);
+        rule
+    }
+
+    /// The visits by which an edge is compared with others.
+    fn weight<R: Repository>(&self, edge: &EdgeView<'_, R>) -> u32 {
+        if drawn(edge).is_some() { self.of_draws } else { self.visits(edge) }
     }
 
     /// Visits of an edge, including those that are due to it.
@@ -79,14 +99,12 @@ fn better<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) 
 }
 
 fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) -> Ordering {
-    // A score is no draw: its value counts, like that of a game that goes on.
-    let drawn = |e: &EdgeView<'_, R>| e.ending().filter(|by| *by != Ending::Scored && e.completed() > 0);
     if let (Some(a_by), Some(b_by)) = (drawn(a), drawn(b)) {
         let by_rule = |by| by != Ending::Tablebase;
         return by_rule(a_by).cmp(&by_rule(b_by)).then_with(|| shorter(a, b));
     }
     let q = |e: &EdgeView<'_, R>| e.q(rule.draw_score).unwrap_or(f32::NEG_INFINITY);
-    rule.visits(a).cmp(&rule.visits(b)).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p().total_cmp(&b.p()))
+    rule.weight(a).cmp(&rule.weight(b)).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p().total_cmp(&b.p()))
 }
 
 /// The best edge; of equal ones the first.
@@ -231,7 +249,7 @@ impl<R: Repository> Search<R> {
         {
             draw_score = -draw_score;
             let child = edge.child().filter(|child| child.n() > 0)?;
-            edge = best_of(child.edges(), &Rule::plain(draw_score))?;
+            edge = best_of(child.edges(), &Rule::new(draw_score, None, child.edges()))?;
         }
         edge.index()
     }
@@ -240,7 +258,7 @@ impl<R: Repository> Search<R> {
     fn root_rule(&self) -> Rule {
         let restored = self.restored();
         let due = if restored == 0 { None } else { self.due(restored) };
-        Rule { due, ..Rule::plain(self.params().draw_score) }
+        Rule::new(self.params().draw_score, due, self.root_edges().into_iter().flatten())
     }
 
     /// The level that `restored` more visits would raise the root's edges to, see [`Rule::due`]. Not inlined: the list

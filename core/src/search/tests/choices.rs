@@ -53,6 +53,39 @@ fn a_mate_comes_before_what_tablebases_say_and_a_draw_by_rule_too() {
     }
 }
 
+/// The shortest draw comes first, and the order does not depend on which move was visited first.
+#[test]
+fn drawn_moves_are_ranked_together_by_the_visits_of_the_most_visited() {
+    let drawn = |m| ended(0.0, m, Ending::Game);
+    for [long, short, open] in [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1]] {
+        let mut game = WrittenGame(|line: &[u16]| match *line {
+            [] => (ours(line, 0.0), &[0.4, 0.3, 0.3]),
+            [mv] if mv == long => (drawn(4.0), &[]),
+            [mv] if mv == short => (drawn(2.0), &[]),
+            _ => (ours(line, 0.5), &[1.0]),
+        });
+        for (of_open, expected) in [(30, [short, long, open]), (60, [open, short, long])] {
+            on_both!(1000, 50_000, as_written(), |search| {
+                for mv in 0..3 {
+                    search.visit(
+                        &mut game,
+                        mv,
+                        if mv == long {
+                            50
+                        } else if mv == short {
+                            1
+                        } else {
+                            of_open
+                        },
+                    );
+                }
+                search.set_root_moves((0..3).map(|place| (place, Move(place as u16))));
+                assert_eq!(ranking(search), expected.map(|mv| Some(Move(mv))), "open visited {of_open} times");
+            });
+        }
+    }
+}
+
 #[test]
 fn a_proven_win_is_played_whatever_lower_bounds_say() {
     for by in [Ending::Game, Ending::Tablebase] {
