@@ -372,7 +372,7 @@ impl<R: Repository> Search<R> {
             match met {
                 Gathered::Leaf => {
                     self.ask::<E, EDGES, PLIES>(evaluator, &mut event)?;
-                    self.counts.evaluations += 1;
+                    self.counts.add_batch(1);
                 }
                 Gathered::Known => {
                     self.counts.add_known(&event);

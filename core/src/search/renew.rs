@@ -16,6 +16,10 @@ impl<R: Repository> Search<R> {
     /// visited before keep their visits and what is below them; moves that are not in the list are forgotten. Returns
     /// the number of visits that the root has then.
     ///
+    /// An index of a root's move ([`Event::unnamed`](super::Event::unnamed),
+    /// [`Search::set_root_moves`]) is one in `moves` from now on, and what was said with earlier ones is lifted, as in
+    /// [`Search::advance`]. So with [`Search::run`], which asks the evaluator for its list, `moves` are all legal moves.
+    ///
     /// No event may be in flight: one that is will be refused as stale.
     ///
     /// # Errors
@@ -46,6 +50,7 @@ impl<R: Repository> Search<R> {
         }
         self.repository.free(old);
         self.root = Some(new);
+        self.lift_restrictions();
         self.start_epoch();
         Ok(self.nodes())
     }

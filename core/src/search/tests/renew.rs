@@ -48,6 +48,23 @@ fn a_root_that_is_told_the_same_again_is_the_same() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
 }
 
+/// Indices count in the new list from then on, so what was said with others is lifted.
+#[test]
+fn a_renewed_root_has_no_restrictions() {
+    let mut game = game_of(3);
+    on_both!(5000, 200_000, Params::default(), |search| {
+        search.run_game(&mut game, 50);
+        let (own, moves, _) = said_of_root(&game);
+        let last = moves.len() - 1;
+        search.set_root_moves([(last, moves[last])]);
+        search.set_remaining_playouts(Some(1));
+        assert!(search.renew_root(own, &moves[last..], &mut [0.0]).is_ok());
+        let mut event = Event::<64>::new();
+        assert_ne!(search.gather(&mut event), Gathered::NoMoves);
+        search.cancel(&mut event);
+    });
+}
+
 /// What is done with every other value is done with this one, too.
 #[test]
 fn a_root_that_is_told_the_same_again_is_rescaled_as_before() {
