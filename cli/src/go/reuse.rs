@@ -55,7 +55,7 @@ impl<'m> Search<'m> {
         if !is_valued {
             self.notes.revalue(|outlook| utility.of(outlook));
         }
-        let (key, side) = (context.root.graph_key(), context.root.side_to_move());
+        let (key, side) = (context.root.loose_graph_key(), context.root.side_to_move());
         let note = context.note_of(&context.raw, side, self.keeps_ownership(0));
         let value = self.context.raw_value_of(&note);
         self.notes.renew_root(key, note, context.root.ko_banned(), context.plan.correction.free);

@@ -389,7 +389,7 @@ impl<'m> Search<'m> {
     /// moves.
     fn answer_at_once(&mut self, playout: &mut Playout, arrival: &Arrival) -> Result<Option<Vec<GoMove>>, Refused> {
         let Arrival { ref game, fits, .. } = *arrival;
-        let (key, plies) = (game.graph_key(), playout.event.plies());
+        let (key, plies) = (game.loose_graph_key(), playout.event.plies());
         if !fits {
             // The line stopped at another position, which must have another key.
             return self.answer_end(playout, game, !key).map(|()| None);
@@ -448,7 +448,7 @@ impl<'m> Search<'m> {
         moves: &[GoMove],
         evaluation: &Evaluation,
     ) -> Result<(), Refused> {
-        let key = game.graph_key();
+        let key = game.loose_graph_key();
         self.record(&playout.event, key, game, Some(evaluation));
         self.notes.ban(key, game.ko_banned());
         let value = self.value_of(key);

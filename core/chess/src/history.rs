@@ -390,7 +390,8 @@ impl<const CAP: usize> History<CAP> {
         nth_legal_move(&self.last.board, index)
     }
 
-    /// A 64-bit key of the last position, for a search that is a graph.
+    /// A 64-bit key of the last position, for what is remembered of positions. A search may not join nodes by it, which
+    /// needs [`History::graph_key`]: positions that a later one may repeat are not in it.
     ///
     /// It covers pieces, side to move, castling rights, the en-passant file if the capture is legal, the rule-50 count
     /// and the repetitions (2 and more count the same): everything that rules and search look at, except which moves

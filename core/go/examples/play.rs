@@ -56,7 +56,7 @@ impl Evaluator for Player {
         };
         // A tree does not look at it. It is one because superko asks for all that went before: a graph would join few
         // positions.
-        Ok(Answer { key: game.history_key(), verdict })
+        Ok(Answer { key: game.graph_key(), verdict })
     }
 }
 

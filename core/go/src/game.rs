@@ -24,7 +24,8 @@ const BUTTON_HALVES: i32 = 1;
 const OCCURRENCES: usize = 3;
 
 /// A start position and the moves played from it: up to `CAP` moves, which is also how many earlier positions superko
-/// can compare with. A longer game forgets its first moves ([`Game::forget`]). Clone it to look ahead.
+/// can compare with. A longer game has to forget its
+/// first moves: call [`Game::forget`] when [`Game::room`] is 0. Clone it to look ahead.
 ///
 /// A game takes about 4.5 KB and, for each move of `CAP`, 10 bytes, whether the move was played or not: 15 KiB by
 /// default. The default of `CAP` is not inferred: say `Game` as a type once, as here, or another number in
@@ -170,7 +171,8 @@ pub enum Ending {
 /// The result of a game that is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// White's points minus Black's, with komi and everything else.
+    /// White's points minus Black's, with komi and everything else. Stones in a region that is
+    /// [`pass_alive`](crate::area::pass_alive) for the opponent are dead, as in KataGo, whatever the rules.
     WhiteLead(f32),
     /// Neither a win nor a draw.
     NoResult,
@@ -628,14 +630,14 @@ impl<const CAP: usize> Game<CAP> {
     /// prepared for that: it keeps what [`Game::ko_banned`] was when a node got its answer, lists the node's moves by
     /// that whatever line leads there, and if a line has a move that its own game does not allow, answers the leaf with
     /// another key. What is proven by a repetition then holds for one path only. A search that lists the moves of each
-    /// line anew, as `oncilla_core`'s `Search::run` does, needs [`Game::history_key`].
-    pub fn graph_key(&self) -> u64 {
+    /// line anew, as `oncilla_core`'s `Search::run` does, needs [`Game::graph_key`].
+    pub fn loose_graph_key(&self) -> u64 {
         let compensation = u64::from(self.compensation_halves().cast_unsigned());
         scatter(self.key() ^ scatter(6 << 32 | self.ply() as u64) ^ scatter(7 << 32 | compensation))
     }
 
     /// A key by which any search may join positions of games that began alike and have the same rules:
-    /// [`Game::graph_key`], and of the moves before whatever the rules may depend on. Joined positions have the same
+    /// [`Game::loose_graph_key`], and of the moves before whatever the rules may depend on. Joined positions have the same
     /// legal moves, ending and outcome, and still have after the same moves, if the players move in turn.
     ///
     /// Stones of either color may be captured, so any earlier position may come back, and all positions that a ko rule
@@ -643,7 +645,7 @@ impl<const CAP: usize> Game<CAP> {
     /// went through other positions and are not joined. Under [`KoRule::Simple`] and [`KoRule::Spight`] they are joined
     /// from the next pass on, and under any rule from the pass that takes the button. Otherwise a graph joins next to
     /// nothing, and a tree does as well. For each move of the game, the key takes some nanoseconds.
-    pub fn history_key(&self) -> u64 {
+    pub fn graph_key(&self) -> u64 {
         let digest = |kind: u64, (hash, color): (u64, Color)| scatter(hash ^ scatter(kind << 32 | color as u64));
         let positions = self.counted().map(|position| digest(8, position));
         let passes = self.counted_passes().map(|pass| digest(9, pass));
@@ -652,7 +654,7 @@ impl<const CAP: usize> Game<CAP> {
         let (run, is_run_over) = self.black_run();
         let handicap = (run as u64) << 1 | u64::from(is_run_over);
         let ending = self.ending.map_or(0, |ending| 1 + ending as u64);
-        scatter(self.graph_key() ^ scatter(past) ^ scatter(10 << 32 | handicap) ^ scatter(11 << 32 | ending))
+        scatter(self.loose_graph_key() ^ scatter(past) ^ scatter(10 << 32 | handicap) ^ scatter(11 << 32 | ending))
     }
 }
 
@@ -707,7 +709,7 @@ mod tests {
             for (x, y) in moves {
                 game.play(if x == 5 { size.pass() } else { size.point(x, y).unwrap() }).unwrap();
             }
-            game.graph_key()
+            game.loose_graph_key()
         };
         const PASS: (u8, u8) = (5, 5);
         // With White's pass at first Black's first two stones are a handicap, with it later the first one is none.

@@ -215,7 +215,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Tromp and Taylor's: positional superko, area, suicide, komi 7.5.
+    /// Tromp and Taylor's: positional superko, area, suicide, komi 7.5. As in KataGo, stones that stay on the board in a
+    /// region which is [`pass_alive`](crate::area::pass_alive) for the opponent count for the opponent; by the letter of
+    /// these rules they would count for their owner.
     pub const TROMP_TAYLOR: Rules = Rules {
         ko: KoRule::Positional,
         scoring: Scoring::Area,
