@@ -10,14 +10,16 @@
 mod chess;
 mod go;
 
+use std::collections::HashMap;
 use std::io::BufRead;
 use std::sync::mpsc::Receiver;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::console::Console;
 use crate::engine::EvaluatorSettings;
+use crate::fields::Object;
 use crate::input::{Input, TOO_LONG, listen};
 use crate::subject::model;
 
@@ -56,29 +58,30 @@ struct Refusal {
 #[derive(Serialize)]
 struct Named<T> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<Value>,
+    id: Option<Box<RawValue>>,
     #[serde(flatten)]
     said: T,
 }
 
 /// A line of input with its id: a position, or the error in it.
 struct Read<P> {
-    id: Option<Value>,
+    id: Option<Box<RawValue>>,
     line: Result<P, String>,
 }
 
-/// Answers every line of `input`.
+/// Answers every line of `input`; with `chess960`, castling is written as king takes rook in all of them.
 ///
 /// # Errors
 /// In one line: no network, no device, or a backend that fails.
 pub fn run(
     settings: &EvaluatorSettings,
+    chess960: bool,
     input: impl BufRead + Send + 'static,
     console: &Console,
 ) -> Result<(), String> {
     match model(settings)? {
         Some(model) => answer_all(go::Oracle::new(model, settings), input, console),
-        None => answer_all(chess::Oracle::new(settings)?, input, console),
+        None => answer_all(chess::Oracle::new(settings, chess960)?, input, console),
     }
 }
 
@@ -101,7 +104,7 @@ fn answer_all(mut oracle: impl Oracle, input: impl BufRead + Send + 'static, con
 }
 
 /// A line of output.
-fn say(id: Option<Value>, said: impl Serialize) -> Result<String, String> {
+fn say(id: Option<Box<RawValue>>, said: impl Serialize) -> Result<String, String> {
     serde_json::to_string(&Named { id, said }).map_err(|error| error.to_string())
 }
 
@@ -121,13 +124,23 @@ fn next_lines<O: Oracle>(lines: &Receiver<Input>, oracle: &O) -> Vec<Read<O::Pos
     read
 }
 
-/// The id of a line, even if the rest of the line is wrong.
-fn id_in(line: &str) -> Option<Value> {
-    #[derive(Deserialize)]
-    struct Id {
-        id: Option<Value>,
-    }
-    serde_json::from_str::<Id>(line).ok()?.id
+/// The id of a line as it is written there, even if the rest of the line is wrong.
+fn id_in(line: &str) -> Option<Box<RawValue>> {
+    let mut fields: HashMap<String, Box<RawValue>> = serde_json::from_str(line).ok()?;
+    fields.remove("id").filter(|id| id.get() != "null")
+}
+
+/// The object that is a line.
+///
+/// # Errors
+/// In one line: what the line is instead, and where.
+fn object(line: &str) -> Result<Object, String> {
+    serde_json::from_str(line).map_err(|error| {
+        let (text, column) = (error.to_string(), error.column());
+        // The line that the library counts is always the first.
+        let what = text.split(" at line ").next().unwrap_or_default();
+        format!("expected a JSON object: {what} at column {column}")
+    })
 }
 
 #[cfg(test)]
@@ -136,14 +149,14 @@ mod tests {
     use crate::console::tests::SharedBuffer;
     use crate::engine::BackendKind;
     use crate::options::Typed;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn answers(input: &str) -> Vec<Value> {
         let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
         settings.backend = BackendKind::Random;
         let buffer = SharedBuffer::default();
         let console = Console::new(Box::new(buffer.clone()));
-        run(&settings, std::io::Cursor::new(input.to_string().into_bytes()), &console).unwrap();
+        run(&settings, false, std::io::Cursor::new(input.to_string().into_bytes()), &console).unwrap();
         buffer.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -169,6 +182,37 @@ mod tests {
         let are_errors: Vec<bool> = answers.iter().map(|answer| answer["error"].is_string()).collect();
         assert_eq!(are_errors, [false, true, true, false]);
         assert!(answers[3].get("id").is_none());
+    }
+
+    /// A number may be longer than any type has digits for.
+    #[test]
+    fn a_name_comes_back_as_it_was_written() {
+        let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
+        settings.backend = BackendKind::Random;
+        let said = |input: &str| {
+            let buffer = SharedBuffer::default();
+            let console = Console::new(Box::new(buffer.clone()));
+            run(&settings, false, std::io::Cursor::new(input.to_string().into_bytes()), &console).unwrap();
+            buffer.lines().concat()
+        };
+        for id in ["12345678901234567890123", "1e400", "[ 1,2 ]", "\"\\u0061\""] {
+            let name = format!("{{\"id\":{id},");
+            assert!(said(&format!("{{\"id\": {id}}}\n")).starts_with(&name), "{id}");
+            assert!(said(&format!("{{\"fen\": 5, \"id\": {id}}}\n")).starts_with(&name), "{id}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_field_or_the_place() {
+        let error = |line: &str| answers(line)[0]["error"].as_str().unwrap().to_string();
+        assert_eq!(error("{\"fen\":5}"), "fen: Must be a string");
+        assert_eq!(error("{\"moves\":[\"e2e4\",7]}"), "moves: Must be a list of strings");
+        assert_eq!(error("{\"colour\":\"w\"}"), "colour: expected one of fen, moves, chess960, id");
+        let of_nonsense = error("{}x");
+        assert!(
+            of_nonsense.starts_with("expected a JSON object: ") && of_nonsense.ends_with(" at column 3"),
+            "{of_nonsense}"
+        );
     }
 
     #[test]

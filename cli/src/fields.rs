@@ -1,5 +1,7 @@
 //! Reads the fields of a request and checks their types and ranges.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use crate::options::table::MOST_VISITS;
@@ -14,6 +16,12 @@ pub struct BadField {
     pub field: String,
     /// What is wrong with the field.
     pub error: String,
+}
+
+impl fmt::Display for BadField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.error)
+    }
 }
 
 impl BadField {

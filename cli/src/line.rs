@@ -1,6 +1,8 @@
 //! Reads lines of bounded length from bytes that may be anything.
 
 use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::console::aside;
 
@@ -56,6 +58,44 @@ pub fn next(input: &mut impl BufRead, longest: usize) -> io::Result<Option<RawLi
         return Ok(Some(RawLine::TooLong { beginning: bytes, length }));
     }
     Ok(Some(RawLine::Whole(bytes)))
+}
+
+/// Input that tells whether reading it failed, which ends it like its end does: see [`unless_failed`].
+pub struct Watched<R> {
+    input: R,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl<R> Watched<R> {
+    /// `has_failed` becomes true when reading `input` fails.
+    pub fn new(input: R, has_failed: &Arc<AtomicBool>) -> Self {
+        Self { input, has_failed: Arc::clone(has_failed) }
+    }
+}
+
+fn watch<T>(has_failed: &AtomicBool, read: io::Result<T>) -> io::Result<T> {
+    read.inspect_err(|error| {
+        // A signal interrupts a read, which is then tried again.
+        if error.kind() != io::ErrorKind::Interrupted {
+            has_failed.store(true, Ordering::Relaxed);
+        }
+    })
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        watch(&self.has_failed, self.input.read(bytes))
+    }
+}
+
+impl<R: BufRead> BufRead for Watched<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        watch(&self.has_failed, self.input.fill_buf())
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.input.consume(bytes);
+    }
 }
 
 /// Returns what was read. An error ends the input, after a message on standard error.

@@ -1,18 +1,22 @@
 //! Reads the arguments and starts a command. The options that all commands share are in `oncilla::options`; argh reads
 //! the command's name and the switches of its own.
 
-use std::io::{IsTerminal, stdin};
+use std::io::{BufRead, IsTerminal, stdin};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use argh::{ArgsInfo, FromArgs};
 use oncilla::console::{Console, aside};
-use oncilla::engine;
+use oncilla::engine::{self, BackendKind};
 use oncilla::go::{LEAST_SIDE, Params, board_size};
+use oncilla::line::Watched;
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Opt, Typed, Value, backend, katago, print, table};
-use oncilla::{analysis, bench, describe, eval, generate, gtp, report, selftest, subject, system, time, tune, uci};
+use oncilla::{
+    analysis, bench, describe, eval, generate, gtp, report, selftest, subject, system, time, tune, uci, usage,
+};
 use oncilla_go::{MAX_SIDE, Size};
 
 /// An engine for chess and Go, for small GPUs. Without a command it speaks UCI.
@@ -274,7 +278,14 @@ struct Time {
 }
 
 impl Time {
-    fn question(self) -> time::Question {
+    fn question(self) -> Result<time::Question, String> {
+        let has = [self.ply.is_some(), self.movestogo.is_some(), self.pieces.is_some(), self.network_plies.is_some()];
+        if self.base.is_none() && (has.contains(&true) || self.inc != 0.0 || self.reused != 0) {
+            return Err(
+                "time: --base: expected it with --inc, --ply, --reused, --movestogo, --pieces and --network-plies"
+                    .to_string(),
+            );
+        }
         let asked = self.base.map(|base| time::Move {
             base,
             inc: self.inc,
@@ -284,7 +295,7 @@ impl Time {
             pieces: self.pieces,
             network_plies: self.network_plies,
         });
-        time::Question { asked, nps: self.nps, history: self.history.map(Into::into), json: self.json }
+        Ok(time::Question { asked, nps: self.nps, history: self.history.map(Into::into), json: self.json })
     }
 }
 
@@ -351,7 +362,7 @@ fn start() -> Result<ExitCode, String> {
             console.say(exit.output.trim_end());
             return Ok(ExitCode::SUCCESS);
         }
-        Err(exit) => return Err(exit.output.trim_end().to_string()),
+        Err(exit) => return Err(usage::explained(exit.output.trim_end(), rest.first().copied())),
     };
     let is_gtp = matches!(command_line.command, Some(Command::Gtp(_)));
     say_what_is_not_used(&args, &meaning, |name| is_gtp && gtp::Settings::has(name));
@@ -369,7 +380,19 @@ fn start() -> Result<ExitCode, String> {
 }
 
 fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) -> Result<ExitCode, String> {
-    let stdin = system::input_text;
+    let cannot_read = Arc::new(AtomicBool::new(false));
+    let code = obey(command, typed, meaning, console, || Watched::new(system::input_text(), &cannot_read))?;
+    // What was read has been answered, but a program that looks at the status has to know that this is not all.
+    Ok(if cannot_read.load(Ordering::Relaxed) { ExitCode::from(FAILED) } else { code })
+}
+
+fn obey<I: BufRead + Send + 'static>(
+    command: Command,
+    typed: Typed,
+    meaning: Meaning,
+    console: Arc<Console>,
+    stdin: impl FnOnce() -> I,
+) -> Result<ExitCode, String> {
     let settings = meaning.settings;
     match command {
         Command::Uci(Uci {}) => return Ok(uci::run(stdin(), console, typed)),
@@ -381,7 +404,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             gtp::run(stdin(), console, typed, &override_config, identity)?;
         }
         Command::Report(Report { file, out }) => report::run(&report::Arguments { file, out }, typed, &console)?,
-        Command::Eval(Eval {}) => eval::run(&settings.evaluator, stdin(), &console)?,
+        Command::Eval(Eval {}) => eval::run(&settings.evaluator, meaning.output.chess960, stdin(), &console)?,
         Command::Bench(bench) => {
             let size = bench::Size { limit: bench.limit()?, rounds: bench.rounds()? };
             bench::print(&console, settings, &bench.positions()?, size, bench.json)?;
@@ -412,7 +435,7 @@ fn run(command: Command, typed: Typed, meaning: Meaning, console: Arc<Console>) 
             let ok = selftest::print(&console, &settings.evaluator, board, json)?;
             return Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(REFUTED) });
         }
-        Command::Time(time) => time::print(&console, &settings, &time.question())?,
+        Command::Time(time) => time::print(&console, &settings, &time.question()?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -422,8 +445,10 @@ fn about_the_program(rest: &[String], meaning: &Meaning) -> Result<Option<String
     let words: Vec<&str> = rest.iter().map(String::as_str).collect();
     Ok(Some(match words[..] {
         ["--help" | "-h" | "help"] => help(meaning.show_hidden),
-        ["--version" | "-V"] => concat!("oncilla ", env!("CARGO_PKG_VERSION")).to_string(),
-        ["--generate", kind] => generate::text(kind, &CommandLine::get_args_info())?,
+        ["--version" | "-V"] | [_, "--version" | "-V"] | ["--version" | "-V", _] => {
+            concat!("oncilla ", env!("CARGO_PKG_VERSION")).to_string()
+        }
+        ["--generate", kind] | [_, "--generate", kind] => generate::text(kind, &CommandLine::get_args_info())?,
         ["--generate"] => {
             return Err(format!("--generate: expected one of {}, got nothing", generate::KINDS.join(", ")));
         }
@@ -482,6 +507,17 @@ fn say_what_does_nothing(typed: &Typed, meaning: &Meaning, command: Option<&Comm
         }
     };
     say(&typed.without_effect(), "accepted, without effect");
+    let given = |flag: &str| table::by_flag(flag).filter(|opt| typed.has(opt));
+    let is_spoken_with = matches!(command, None | Some(Command::Uci(_) | Command::Analysis(_) | Command::Gtp(_)));
+    let log = given("logfile").filter(|_| !is_spoken_with);
+    let castling = given("chess960").filter(|_| !matches!(command, None | Some(Command::Uci(_) | Command::Eval(_))));
+    say(&log.into_iter().chain(castling).collect::<Vec<_>>(), "without effect in this command");
+    let evaluator = &meaning.settings.evaluator;
+    if matches!(evaluator.backend, BackendKind::Host | BackendKind::Random | BackendKind::Constant)
+        && !evaluator.devices.is_empty()
+    {
+        aside(&format!("oncilla: without effect with this backend: the device {}", evaluator.devices.join(", ")));
+    }
     if !matches!(command, Some(Command::Analysis(_) | Command::Gtp(_) | Command::Report(_))) {
         say(&typed.of_analysis(), "of analysis, without effect here");
     }

@@ -13,7 +13,7 @@ use oncilla_go::Size;
 
 use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, device_choice, drivers, tuning};
-use crate::options::backend::on_devices;
+use crate::options::backend::on_a_device;
 use crate::progress::Progress;
 use crate::subject::Subject;
 
@@ -77,7 +77,7 @@ fn line(row: &Row) -> String {
 }
 
 fn run(settings: &EvaluatorSettings, board: Size, bound: f32) -> Result<(Vec<Row>, String), String> {
-    on_devices(settings.backend)?;
+    on_a_device(settings)?;
     drivers::scout()?;
     let (subject, notes) = Subject::of(settings, board)?;
     notes.iter().for_each(|note| aside(note));

@@ -29,6 +29,7 @@ impl Subject {
             let inputs = go::inputs(&model, board);
             return Ok((Self { graph, inputs }, Vec::new()));
         }
+        expect_no_board(board)?;
         let (network, notes) = engine::prepare(settings)?;
         let inputs = canaries::planes(&canaries::POSITIONS, Inputs::of(&network, settings.history_fill)?)?;
         Ok((Self { graph: network.graph, inputs }, notes))
@@ -41,7 +42,8 @@ impl Subject {
     pub fn graph(settings: &EvaluatorSettings, board: Size) -> Result<Graph, String> {
         match model(settings)? {
             Some(model) => graph_of(&model, &settings.weights, board),
-            None => Ok(engine::read_network(&settings.weights, &settings.heads)?.graph),
+            None => expect_no_board(board)
+                .and_then(|()| Ok(engine::read_network(&settings.weights, &settings.heads)?.graph)),
         }
     }
 
@@ -50,6 +52,14 @@ impl Subject {
         let each = self.graph.input().len();
         self.inputs.chunks_exact(each).cycle().take(rows).flatten().copied().collect()
     }
+}
+
+/// Refuses a size for a chessboard.
+fn expect_no_board(board: Size) -> Result<(), String> {
+    if board == Size::STANDARD {
+        return Ok(());
+    }
+    Err(format!("--board: expected it with a network of Go's, got {}x{} with one for chess", board.x(), board.y()))
 }
 
 /// The graph of a network of Go, which was read from `weights`, for boards of a size.
@@ -92,6 +102,9 @@ pub fn model(settings: &EvaluatorSettings) -> Result<Option<Model>, String> {
 /// One line: why it can't be opened, or that the mark could not be made.
 pub fn open_for_another(settings: &EvaluatorSettings, board: Size, mark: &Path) -> Result<(), String> {
     drivers::end_with_input_if_asked();
+    if mark.exists() {
+        drivers::is_mark(mark)?;
+    }
     let (subject, _) = Subject::of(settings, board)?;
     // The service is kept open until the mark is made: closing it is not part of a start.
     let _opened = engine::serve(settings, &Arc::new(subject.graph))?;

@@ -24,7 +24,7 @@ use oncilla_go::Size;
 
 use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, Weights, device_choice, drivers, tuning};
-use crate::options::backend::on_devices;
+use crate::options::backend::on_a_device;
 use crate::progress::Progress;
 use crate::subject::Subject;
 use crate::system;
@@ -75,7 +75,10 @@ impl CandidateReport {
 /// # Errors
 /// In one line: no network, no device, a backend that uses none, or no kernels that work.
 pub fn run(console: &Console, settings: &EvaluatorSettings, arguments: &Arguments) -> Result<(), String> {
-    on_devices(settings.backend)?;
+    on_a_device(settings)?;
+    if arguments.limit == 0 {
+        return Err("--limit: expected a number of seconds from 1 on, got 0".to_string());
+    }
     match &arguments.candidate {
         Some(text) => run_candidate(console, settings, arguments.board, text),
         None => tune(console, settings, arguments),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::backend::{say_too_large, sizes};
 use crate::console::{Console, aside};
 use crate::engine::{EvaluatorSettings, device_choice, drivers, tuning};
-use crate::options::backend::on_devices;
+use crate::options::backend::on_a_device;
 use crate::subject::Subject;
 
 /// The number of runs of each batch size, whose mean is taken.
@@ -85,7 +85,7 @@ pub fn print(
     batches: Option<&[usize]>,
     json: bool,
 ) -> Result<(), String> {
-    on_devices(settings.backend)?;
+    on_a_device(settings)?;
     // Sizes that no device supports are refused before memory is allocated for them.
     let [possible, others] = sizes(batches, MAX_BATCH)?;
     if let Some(batch) = others.first() {

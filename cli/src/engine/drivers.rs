@@ -12,6 +12,8 @@ use oncilla_opencl::graph::Graph;
 use oncilla_opencl::tune::Key;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -156,14 +158,33 @@ fn can_be_made(mark: &Path) -> bool {
     made
 }
 
-/// For the process that opens a device for another one: makes the mark that says that it came through.
+/// What a mark says to who finds it.
+const MARK: &str = "This device has compiled the kernels of this version for a network of this shape, and answered. \
+    Without this file the next start leaves that to a process of its own first.\n";
+
+/// For the process that opens a device for another one: makes the mark that says that it came through. Another process
+/// may have made it meanwhile; any other file stays as it is.
 ///
 /// # Errors
 /// One line, with the file's name.
 pub fn came_through(mark: &Path) -> Result<(), String> {
-    let text = "This device has compiled the kernels of this version for a network of this shape, and answered. Without this file the \
-                next start leaves that to a process of its own first.\n";
-    std::fs::write(mark, text).map_err(|error| format!("{}: {error}", mark.display()))
+    let wrong = |error: io::Error| format!("{}: {error}", mark.display());
+    match File::create_new(mark) {
+        Ok(mut file) => file.write_all(MARK.as_bytes()).map_err(wrong),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => is_mark(mark),
+        Err(error) => Err(wrong(error)),
+    }
+}
+
+/// # Errors
+/// One line: the file has something else in it.
+pub fn is_mark(path: &Path) -> Result<(), String> {
+    let is_longer = std::fs::metadata(path).map_or(true, |file| file.len() > MARK.len() as u64);
+    // A mark of another process may not be whole yet.
+    if !is_longer && std::fs::read(path).is_ok_and(|text| MARK.as_bytes().starts_with(&text)) {
+        return Ok(());
+    }
+    Err(format!("--open: expected a file that is not there yet, got {}", path.display()))
 }
 
 /// How a process ended.

@@ -97,7 +97,7 @@ impl Snapshot {
         let now = Instant::now();
         self.batches = Some((self.batches.map_or(now, |(first, _)| first), now));
         let best = search.best_edge().and_then(|edge| self.mv(&edge));
-        let said = Said { best, depth: mean_depth(counts), seldepth: counts.depth_max as u32, at: now };
+        let said = Said { best, depth: mean_depth(counts), seldepth: deepest(counts), at: now };
         let news = self.last.as_ref().is_none_or(|last| {
             (last.best, last.depth, last.seldepth) != (said.best, said.depth, said.seldepth)
                 || now - last.at > LONGEST_SILENCE
@@ -130,7 +130,7 @@ impl Snapshot {
         search.rank_root(ranked.as_mut_view());
         Info {
             depth: mean_depth(counts),
-            seldepth: counts.depth_max as u32,
+            seldepth: deepest(counts),
             time_ms: self.since.elapsed().as_millis() as u64,
             nodes: search.nodes().into(),
             playouts: counts.playouts,
@@ -272,6 +272,11 @@ fn unvisited(search: &Search<'_>) -> Value {
 
 fn mean_depth(counts: &Counts) -> u32 {
     (counts.mean_depth() as u32).max(1)
+}
+
+/// The deepest playout of this move; that of a search which has done none looked at the root.
+fn deepest(counts: &Counts) -> u32 {
+    (counts.depth_max as u32).max(1)
 }
 
 /// Moves until mate with this edge, negative if the side to move is mated.

@@ -3,27 +3,18 @@
 use std::collections::BTreeMap;
 
 use oncilla_chess::{History, Move, MoveList, notation};
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::BATCH;
+use super::{BATCH, object};
 use crate::console::aside;
 use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN};
+use crate::fields::{BadField, Fields};
 use crate::position::PositionText;
 use crate::softmax::softmax;
 
-/// A line of input.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with fen, moves, chess960 and id")]
-struct Request {
-    #[serde(rename = "id")]
-    _id: Option<IgnoredAny>,
-    fen: Option<String>,
-    #[serde(default)]
-    moves: Vec<String>,
-    #[serde(default)]
-    chess960: bool,
-}
+/// The fields of a line of input.
+const FIELDS: [&str; 4] = ["fen", "moves", "chess960", "id"];
 
 /// The network's evaluation of a position.
 #[derive(Serialize)]
@@ -48,17 +39,21 @@ pub struct Position {
 pub struct Oracle {
     evaluator: Evaluator,
     batch: Batch,
+    /// Whether castling is always written as in Chess960.
+    chess960: bool,
 }
 
 impl Oracle {
-    /// Loads the network.
+    /// Loads the network, and says what runs it if that is not what was asked for.
     ///
     /// # Errors
     /// In one line: no network, or no device.
-    pub fn new(settings: &EvaluatorSettings) -> Result<Self, String> {
-        let (evaluator, _) = Evaluator::new(&EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() })?;
+    pub fn new(settings: &EvaluatorSettings, chess960: bool) -> Result<Self, String> {
+        let settings = EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() };
+        let (evaluator, notes) = Evaluator::new(&settings)?;
+        notes.iter().for_each(|note| aside(note));
         let batch = evaluator.batch();
-        Ok(Self { evaluator, batch })
+        Ok(Self { evaluator, batch, chess960 })
     }
 
     /// The answer about the position that is at this place of the batch.
@@ -87,12 +82,25 @@ impl super::Oracle for Oracle {
     }
 
     fn understand(&self, line: &str) -> Result<Position, String> {
-        let request: Request = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        let fen = request.fen.as_deref().filter(|fen| *fen != "startpos");
-        let fen = fen.map(|fen| fen.split_ascii_whitespace().collect());
-        let position = PositionText { fen, moves: request.moves.iter().map(String::as_str).collect() };
+        let object = object(line)?;
+        let read = || {
+            let fields = Fields(&object);
+            if let Some(field) = object.keys().find(|field| !FIELDS.contains(&field.as_str())) {
+                return Err(BadField::new(field, format!("expected one of {}", FIELDS.join(", "))));
+            }
+            let text = |value: &'_ Value| value.is_null().then_some("startpos").or(value.as_str()).map(str::to_string);
+            let fen = fields.read("fen", "Must be a string", text)?.filter(|fen| fen != "startpos");
+            let strings = |value: &Value| {
+                value.as_array()?.iter().map(|mv| mv.as_str().map(str::to_string)).collect::<Option<Vec<_>>>()
+            };
+            let moves = fields.read("moves", "Must be a list of strings", strings)?.unwrap_or_default();
+            Ok((fen, moves, fields.switch("chess960")?))
+        };
+        let (fen, moves, chess960) = read().map_err(|bad| bad.to_string())?;
+        let fen = fen.as_deref().map(|fen| fen.split_ascii_whitespace().collect());
+        let position = PositionText { fen, moves: moves.iter().map(String::as_str).collect() };
         let history = position.play().map_err(|error| error.to_string())?;
-        Ok(Position { history, chess960: request.chess960 })
+        Ok(Position { history, chess960: chess960 || self.chess960 })
     }
 
     fn answer(&mut self, positions: &[&Position]) -> Result<Vec<Result<Answer, String>>, String> {

@@ -15,11 +15,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::BATCH;
+use super::{BATCH, object};
 use crate::analysis::go::is_field;
 use crate::console::aside;
 use crate::engine::EvaluatorSettings;
-use crate::fields::{BadField, Fields, Object, integer};
+use crate::fields::{BadField, Fields, integer};
 use crate::go::setup::{self, Transcript, rules};
 use crate::go::{Batch, Evaluation, Evaluator, Game, Imitation, Params, PolicyRules, Question};
 
@@ -52,7 +52,7 @@ pub struct Answer {
 /// # Errors
 /// In one line: not a JSON object, or a field that is wrong.
 fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
-    let object: Object = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let object = object(line)?;
     let fields = Fields(&object);
     let read = || {
         if let Some(field) = object.keys().find(|field| !is_field(field) && *field != "symmetry") {
@@ -69,7 +69,7 @@ fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
         let symmetry = number.and_then(|number| Symmetry::from_number(number as u8)).unwrap_or_default();
         Ok((setup.game(turns), symmetry, profile(fields, is_for_human_play)?))
     };
-    let (game, symmetry, profile) = read().map_err(|bad: BadField| format!("{}: {}", bad.field, bad.error))?;
+    let (game, symmetry, profile) = read().map_err(|bad: BadField| bad.to_string())?;
     if !symmetry.fits(game.size()) {
         return Err(format!("symmetry: expected 0 to 3 on a board that is no square, got {}", symmetry.number()));
     }

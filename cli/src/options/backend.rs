@@ -1,6 +1,6 @@
 //! `WeightsFile`, `Hints`, `Backend` and `BackendOptions`.
 
-use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, Weights};
+use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, WantedBackend, Weights, wanted};
 
 use super::path::{found, path, unquoted};
 use super::suboptions::{Content, Item, List, SubOptionError, parse};
@@ -61,11 +61,19 @@ pub fn kind(name: &str) -> Option<BackendKind> {
     })
 }
 
-/// Checks the backend of a command about OpenCL devices.
+/// Checks the settings of a command about an OpenCL device.
 ///
 /// # Errors
-/// The backend uses no OpenCL devices.
-pub fn on_devices(backend: BackendKind) -> Result<(), String> {
+/// One line: the backend uses no OpenCL devices, or none is named but the host.
+pub fn on_a_device(settings: &EvaluatorSettings) -> Result<(), String> {
+    on_devices(settings.backend)?;
+    if wanted(settings).iter().all(|wanted| *wanted == WantedBackend::Host) {
+        return Err("--backend-opts: expected an OpenCL device, got host".to_string());
+    }
+    Ok(())
+}
+
+fn on_devices(backend: BackendKind) -> Result<(), String> {
     if backend.uses_devices() {
         return Ok(());
     }
@@ -166,6 +174,7 @@ fn refuse(item: &Item) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Typed;
     use crate::options::meaning::Draft;
 
     fn read(text: &str) -> Result<EvaluatorSettings, String> {
@@ -236,6 +245,13 @@ mod tests {
         let got = "got cuda-fp16, which only Lc0 has";
         assert!(kind("cuda-fp16").unwrap().is_here().unwrap_err().ends_with(got));
         assert!(on_devices(kind("demux").unwrap()).unwrap_err().ends_with("got demux"));
+        let check = |text| {
+            let mut settings = Typed::default().meaning().unwrap().settings.evaluator;
+            options(&mut settings, text).unwrap();
+            on_a_device(&settings)
+        };
+        assert_eq!(["gpu=1", "device=host,gpu=0"].map(check), [const { Ok(()) }; 2]);
+        assert!(check("device=host").unwrap_err().ends_with("got host"));
     }
 
     #[test]

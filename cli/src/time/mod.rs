@@ -11,6 +11,9 @@ use crate::engine::Settings;
 use oncilla_core::time::{Clock, Manager, ManagerParams};
 use std::path::PathBuf;
 
+/// The largest speed, in nodes per second, that a time manager begins with.
+const MOST_NPS: f64 = 1e12;
+
 /// What the command is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
@@ -47,8 +50,14 @@ pub fn print(console: &Console, settings: &Settings, question: &Question) -> Res
 fn check(asked: &Move) -> Result<(), String> {
     let numbers = [("base", Some(asked.base)), ("inc", Some(asked.inc)), ("network-plies", asked.network_plies)];
     let is_wrong = |number: &f64| !(number.is_finite() && *number >= 0.0);
-    match numbers.into_iter().find_map(|(name, number)| Some((name, number.filter(is_wrong)?))) {
-        Some((name, wrong)) => Err(format!("time: --{name}: expected a number from 0 on, got {wrong}")),
+    if let Some((name, wrong)) = numbers.into_iter().find_map(|(name, number)| Some((name, number.filter(is_wrong)?))) {
+        return Err(format!("time: --{name}: expected a number from 0 on, got {wrong}"));
+    }
+    if asked.movestogo == Some(0) {
+        return Err("time: --movestogo: expected 1 or more, got 0".to_string());
+    }
+    match asked.pieces.filter(|pieces| !(2..=32).contains(pieces)) {
+        Some(wrong) => Err(format!("time: --pieces: expected 2 to 32, got {wrong}")),
         None => Ok(()),
     }
 }
@@ -65,6 +74,9 @@ pub fn explain(
 ) -> Result<Vec<Explained>, String> {
     let mut params = settings.time;
     match (&mut params, nps) {
+        (_, Some(nps)) if !(nps > 0.0 && nps <= MOST_NPS) => {
+            return Err(format!("time: --nps: expected a number above 0 and up to {MOST_NPS:e}, got {nps}"));
+        }
         (ManagerParams::Smooth(smooth), Some(nps)) => smooth.init_nps = nps,
         (other, Some(_)) => {
             return Err(format!(
