@@ -200,7 +200,7 @@ pub struct Judged {
     pub mover: Color,
     /// The expected score that it lost.
     pub loss: f64,
-    /// The mark, if the loss is large enough for one.
+    /// The mark, if the loss is large enough for one, and more than a difference of two evaluations without a search.
     pub mark: Option<Mark>,
 }
 

@@ -529,7 +529,7 @@ impl Raw {
             ')' | '}' => self.fail(format!("{first} without its beginning")),
             '<' => return Some(until(rest, '>').1),
             // Some programs write commands, such as the time on the clock, without a comment around them.
-            '[' if rest.starts_with("[%") => return Some(until(rest, ']').1),
+            '[' if rest.starts_with("[%") => return Some(self.command(rest)),
             '$' => return Some(self.nag(&rest[1..]) + 1),
             _ if first.is_whitespace() || first == '.' => {}
             _ => return self.next_symbol(rest),
@@ -555,6 +555,15 @@ impl Raw {
         let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         if let Ok(nag) = rest[..length].parse() {
             self.push(Item::Nag(nag));
+        }
+        length
+    }
+
+    /// Skips the command at the start of a text and returns its length.
+    fn command(&mut self, rest: &str) -> usize {
+        let (_, length, is_over) = until(rest, ']');
+        if !is_over {
+            self.fail("a command has no end");
         }
         length
     }
@@ -1123,6 +1132,8 @@ mod tests {
         let game = one("1. e4 [%clk 0:00:01] e5 [%clk 0:00:02]\n[%clk 0:00:03] 2. Nf3 [%eval 0.1] 1-0 [%end]\n");
         assert_eq!((moves(&game).len(), game.result.as_str()), (3, "1-0"));
         assert!(read(b"1. e4 [clk] e5 *")[0].is_err());
+        let reason = read(b"1. e4 [%clk 0:00:01 e5 *").remove(0).unwrap_err().reason;
+        assert_eq!(reason, "a command has no end");
     }
 
     #[test]
