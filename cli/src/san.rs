@@ -64,8 +64,21 @@ pub fn read(board: &Board, text: &str) -> Option<Move> {
         return parse_san_move(board, castles).ok();
     }
     let bare: String = text.chars().filter(|c| !"-:()".contains(*c)).collect();
-    let found = parse_san_move(board, &bare).ok();
-    found.or_else(|| notation::parse_move(board, &bare.to_ascii_lowercase()).ok())
+    let in_san = |text: &str| parse_san_move(board, text).ok();
+    let in_uci = || notation::parse_move(board, &bare.to_ascii_lowercase()).ok();
+    in_san(&bare).or_else(|| if names_a_bishop(&bare) { None } else { in_uci() }).or_else(|| in_san(&promoting(&bare)?))
+}
+
+/// Whether a text names a bishop with its rank (`B1c3`), and is not UCI notation in capitals (`B1C3`).
+fn names_a_bishop(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'B', _, b'a'..=b'h', ..])
+}
+
+/// A text that ends in a small letter for the piece of a promotion (`a8=q`), with the capital.
+fn promoting(text: &str) -> Option<String> {
+    let moved = text.strip_suffix(['q', 'r', 'b', 'n'])?;
+    let is_promotion = moved.trim_end_matches('=').ends_with(['1', '8']);
+    is_promotion.then(|| format!("{moved}{}", text[moved.len()..].to_ascii_uppercase()))
 }
 
 /// The text of an error about a move that is not legal: the moves that it may mean if it is ambiguous, or else "a legal
@@ -134,6 +147,34 @@ mod tests {
             assert!(has_form(text) || text == "b7a8n", "{text}");
         }
         for text in ["", "O-O", "Nf4", "e9", "Ke1", "--", "é", "b8", "Rc8"] {
+            assert_eq!(read(history(fen).board(), text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bishop_that_can_not_go_there_is_no_pawn() {
+        let fen = "4k3/1P6/8/8/1R6/8/8/1N2K3 w - - 0 1";
+        for (text, mv) in [
+            ("B1c3", None),
+            ("B4c4", None),
+            ("B7b8Q", None),
+            ("B1C3", Some("b1c3")),
+            ("B4C4", Some("b4c4")),
+            ("B7B8Q", Some("b7b8q")),
+            ("b7b8Q", Some("b7b8q")),
+            ("E1E2", Some("e1e2")),
+        ] {
+            assert_eq!(read(history(fen).board(), text).map(|mv| mv.to_string()).as_deref(), mv, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_piece_of_a_promotion_may_be_a_small_letter() {
+        let fen = "1b2k3/P7/8/8/8/8/6p1/4K3 w - - 0 1";
+        for (text, mv) in [("a8=q", "a7a8q"), ("a8n+", "a7a8n"), ("axb8=b", "a7b8b"), ("a8=r!", "a7a8r")] {
+            assert_eq!(read(history(fen).board(), text).map(|mv| mv.to_string()).as_deref(), Some(mv), "{text}");
+        }
+        for text in ["a8=k", "a8=", "q", "=q", "a7=q"] {
             assert_eq!(read(history(fen).board(), text), None, "{text}");
         }
     }

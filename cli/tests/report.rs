@@ -126,6 +126,39 @@ fn what_ends_a_game_as_a_draw_is_worth_a_draw() {
     assert!(king.nags.is_empty() && king.comments == [drawn], "{king:?}");
 }
 
+#[test]
+fn a_report_of_a_report_has_one_verdict_for_each_move() {
+    let folder = Folder::new("report-again");
+    assert!(report(&folder).status.success());
+    let file = folder.file("games.report.pgn");
+    let again = run(&["report", &file, "--backend=random", "--max-visits=60", "--out", &folder.file("again")], "");
+    assert!(again.status.success(), "{}", stderr(&again));
+    let (own, annotated) = (games(GAMES), games(&folder.text("again.pgn")));
+    let verdicts = |played: &Played| played.comments.iter().filter(|comment| comment.contains("% → ")).count();
+    let mut seen = 0;
+    for (own, annotated) in own.iter().zip(&annotated) {
+        for (own, annotated) in own.moves.iter().zip(&annotated.moves) {
+            let found = verdicts(annotated);
+            assert!(found <= 1 && annotated.variations.len() == own.variations.len() + found, "{annotated:?}");
+            seen += found;
+        }
+    }
+    assert!(seen > 0 && own.len() == annotated.len(), "{annotated:?}");
+}
+
+#[test]
+fn one_visit_is_not_enough_for_a_verdict() {
+    let folder = Folder::new("report-one");
+    std::fs::write(folder.0.join("games.pgn"), GAMES).unwrap();
+    let output = run(&["report", &folder.file("games.pgn"), "--backend=random", "--max-visits=1"], "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let own: Vec<u8> =
+        games(GAMES).iter().flat_map(|game| &game.moves).flat_map(|played| played.nags.clone()).collect();
+    let annotated = games(&folder.text("games.report.pgn"));
+    let found: Vec<u8> = annotated.iter().flat_map(|game| &game.moves).flat_map(|played| played.nags.clone()).collect();
+    assert_eq!(found, own, "{annotated:?}");
+}
+
 /// The number of visits of each position of a report.
 fn visits(folder: &Folder, name: &str) -> Vec<u64> {
     let lines = folder.text(name);

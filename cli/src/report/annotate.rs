@@ -1,9 +1,10 @@
 //! Writes a game with the engine's comments as PGN.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use super::judge::{Judgement, Position};
-use super::pgn::Game;
+use super::judge::{Judged, Judgement, Mark, Position};
+use super::pgn::{Game, Played};
 use crate::score::per_mille;
 
 /// The longest line in PGN's export format.
@@ -12,8 +13,11 @@ const WIDTH: usize = 80;
 /// The number of moves shown of a better line.
 const LINE: usize = 8;
 
+/// The start of the name under which Oncilla annotates.
+const NAME: &str = "Oncilla ";
+
 /// Writes the game: its own tags, comments, NAGs and variations, and behind each move the value of the position after
-/// it. A bad move gets its NAG and the better line.
+/// it. A bad move gets its NAG and the better line, which replace those of an earlier report.
 ///
 /// # Errors
 /// The errors of the output.
@@ -30,47 +34,89 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
         text.comment(comment)?;
     }
     let first_ply = game.start().ply() as usize;
+    let is_again = game.tag("Annotator").is_some_and(|names| names.split(", ").any(is_ours));
     for (turn, (played, judged)) in game.moves.iter().zip(&judgement.moves).enumerate() {
-        let ply = first_ply + turn;
-        // Black's moves need a number too, because a comment precedes them.
-        text.word(&number(ply))?;
-        text.word(&judged.san)?;
-        let own = judged.mark.map(|mark| mark.nag());
-        // NAGs from 1 to 6 rate the move, and a move gets only one rating.
-        let has_verdict = played.nags.iter().any(|nag| (1..=6).contains(nag));
-        for nag in own.filter(|_| !has_verdict).iter().chain(&played.nags) {
-            text.word(&format!("${nag}"))?;
-        }
-        let (before, after) = (&judgement.positions[turn], &judgement.positions[turn + 1]);
-        let mut says = vec![value(after)];
-        if let Some((mark, best)) = judged.mark.zip(before.line.first()) {
-            let percent = |winrate: f64| (winrate * 100.0).round();
-            let [from, to] = [before.played_on, after.winrate].map(percent);
-            says.push(format!("{}, {from}% → {to}%: {best}", mark.name()));
-        }
-        text.comment(&says.join(" "))?;
-        for comment in played.comments.iter().filter_map(|comment| without_values(comment)) {
-            text.comment(&comment)?;
-        }
-        if judged.mark.is_some() && !before.line.is_empty() {
-            text.word(&format!("({})", variation(ply, &before.line)))?;
-        }
-        for variation in &played.variations {
-            text.word(&format!("({variation})"))?;
-        }
+        let played = if is_again { Cow::Owned(without_verdicts(played.clone())) } else { Cow::Borrowed(played) };
+        let [before, after] = [turn, turn + 1].map(|at| &judgement.positions[at]);
+        text.played(first_ply + turn, &played, judged, before, after)?;
     }
     text.word(&game.result)?;
     write!(text.output, "\n\n")
 }
 
+/// The NAGs of a move: those of the game, and its mark's.
+fn nags(played: &Played, mark: Option<Mark>) -> impl Iterator<Item = u8> {
+    // NAGs from 1 to 6 rate the move, and a move gets only one rating.
+    let has_verdict = played.nags.iter().any(|nag| (1..=6).contains(nag));
+    mark.map(Mark::nag).filter(|_| !has_verdict).into_iter().chain(played.nags.iter().copied())
+}
+
+/// What is said of a move: the value of the position after it, and whether it was bad.
+fn remark(judged: &Judged, before: &Position, after: &Position) -> String {
+    let mut says = vec![value(after)];
+    if let Some((mark, best)) = judged.mark.zip(before.line.first()) {
+        let percent = |winrate: f64| (winrate * 100.0).round();
+        let [from, to] = [before.played_on, after.winrate].map(percent);
+        says.push(format!("{}, {from}% → {to}%: {best}", mark.name()));
+    }
+    says.join(" ")
+}
+
 /// The annotators of the original game, and Oncilla.
 fn annotators(game: &Game) -> String {
-    const OURS: &str = concat!("Oncilla ", env!("CARGO_PKG_VERSION"));
-    match game.tag("Annotator").map(str::trim) {
-        None | Some("" | "?") => OURS.to_string(),
-        Some(others) if others.split(", ").any(|name| name == OURS) => others.to_string(),
-        Some(others) => format!("{others}, {OURS}"),
+    let ours = format!("{NAME}{}", env!("CARGO_PKG_VERSION"));
+    let names = game.tag("Annotator").unwrap_or("").trim().split(", ");
+    let others = names.filter(|name| !["", "?"].contains(name) && !is_ours(name));
+    others.chain([ours.as_str()]).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether an annotator's name is that of Oncilla in any version.
+fn is_ours(name: &str) -> bool {
+    name.starts_with(NAME)
+}
+
+/// A move of a report's game without what the report said of it: of each verdict the text, its NAG, and the last
+/// variation that begins with the move that the verdict names, as the report's own is behind the others.
+fn without_verdicts(mut played: Played) -> Played {
+    for comment in &mut played.comments {
+        let plain = without_values(comment).unwrap_or_default();
+        let Some(Verdict { mark, best, rest }) = Verdict::read(plain.trim_start()) else { continue };
+        if let Some(at) = played.nags.iter().position(|nag| *nag == mark.nag()) {
+            played.nags.remove(at);
+        }
+        if let Some(at) = played.variations.iter().rposition(|variation| first_move(variation) == Some(best)) {
+            played.variations.remove(at);
+        }
+        *comment = rest.trim_start().to_string();
     }
+    played.comments.retain(|comment| !comment.is_empty());
+    played
+}
+
+/// What a report says of a bad move (`inaccuracy, 57% → 48%: Bxc6`), and what others have added to it.
+struct Verdict<'t> {
+    mark: Mark,
+    best: &'t str,
+    rest: &'t str,
+}
+
+impl<'t> Verdict<'t> {
+    /// Reads the verdict at the start of a text.
+    fn read(text: &'t str) -> Option<Self> {
+        let (name, behind) = text.split_once(", ")?;
+        let mark = [Mark::Inaccuracy, Mark::Mistake, Mark::Blunder].into_iter().find(|mark| mark.name() == name)?;
+        let (numbers, behind) = behind.split_once(": ")?;
+        let (from, to) = numbers.split_once(" → ")?;
+        let is_percent = |text: &str| text.strip_suffix('%').is_some_and(|number| number.parse::<u8>().is_ok());
+        let (best, rest) = behind.split_at(behind.find(' ').unwrap_or(behind.len()));
+        (is_percent(from) && is_percent(to)).then_some(Self { mark, best, rest })
+    }
+}
+
+/// The first move of a variation that begins with a move and its number.
+fn first_move(variation: &str) -> Option<&str> {
+    let mut words = variation.split(' ').map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'));
+    words.find(|word| !word.is_empty())
 }
 
 /// `12.` before White's moves, `12...` before Black's.
@@ -139,16 +185,11 @@ struct Wrapped<'o, W> {
 
 impl<W: Write> Wrapped<'_, W> {
     fn word(&mut self, text: &str) -> io::Result<()> {
-        // A line must not begin with a character that starts an escape or a tag.
-        let is_bound = |word: &str| word.starts_with(['%', '[']);
-        let mut words = text.split_whitespace().peekable();
-        while let Some(word) = words.next() {
-            let mut unit = word.to_string();
-            while let Some(next) = words.next_if(|next| is_bound(next)) {
-                unit.push(' ');
-                unit.push_str(next);
-            }
-            self.unit(&unit)?;
+        let mut rest = text.trim_start();
+        while !rest.is_empty() {
+            let (unit, behind) = rest.split_at(unit_length(rest));
+            self.unit(&unit.split_whitespace().collect::<Vec<_>>().join(" "))?;
+            rest = behind.trim_start();
         }
         Ok(())
     }
@@ -165,9 +206,74 @@ impl<W: Write> Wrapped<'_, W> {
         write!(self.output, "{space}{text}")
     }
 
+    /// Writes a move and everything that belongs to it.
+    fn played(
+        &mut self,
+        ply: usize,
+        played: &Played,
+        judged: &Judged,
+        before: &Position,
+        after: &Position,
+    ) -> io::Result<()> {
+        // Black's moves need a number too, because a comment precedes them.
+        self.word(&number(ply))?;
+        self.word(&judged.san)?;
+        nags(played, judged.mark).try_for_each(|nag| self.word(&format!("${nag}")))?;
+        self.comment(&remark(judged, before, after))?;
+        for comment in played.comments.iter().filter_map(|comment| without_values(comment)) {
+            self.comment(&comment)?;
+        }
+        for variation in &played.variations {
+            self.word(&format!("({variation})"))?;
+        }
+        // Behind the game's own, because of two variations with the same moves some programs keep only the first.
+        if judged.mark.is_some() && !before.line.is_empty() {
+            self.word(&format!("({})", variation(ply, &before.line)))?;
+        }
+        Ok(())
+    }
+
     fn comment(&mut self, text: &str) -> io::Result<()> {
         self.word(&format!("{{ {text} }}"))
     }
+}
+
+/// The length of the words at the start of a text that have to be in the same line.
+fn unit_length(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        at += whole_length(&text[at..]);
+        let rest = text[at..].trim_start();
+        // A line must not begin with a character that starts an escape or a tag.
+        if !rest.starts_with(['%', '[']) {
+            return at;
+        }
+        at = text.len() - rest.len();
+    }
+}
+
+/// The length of the word at the start of a text, with the rest of the command that begins in it: programs do not look
+/// for commands in two lines.
+fn whole_length(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let end = at + text[at..].find(char::is_whitespace).unwrap_or(text.len() - at);
+        let Some(command) = text[at..end].rfind("[%").map(|begin| at + begin) else { return end };
+        match command_length(&text[command..]) {
+            Some(length) if command + length > end => at = command + length,
+            _ => return end,
+        }
+    }
+}
+
+/// The longest command that is kept in one line, in bytes.
+const LONGEST_COMMAND: usize = 1024;
+
+/// The length of the command at the start of a text. It contains no other bracket, so the search for its end stops at
+/// the next one, and a text of nothing but beginnings is searched once.
+fn command_length(text: &str) -> Option<usize> {
+    let end = 1 + text[1..].find(['[', ']'])?;
+    (text[end..].starts_with(']') && end < LONGEST_COMMAND).then_some(end + 1)
 }
 
 #[cfg(test)]
@@ -277,6 +383,78 @@ mod tests {
         let moves = |game: &Game| game.moves.iter().map(|played| played.mv).collect::<Vec<_>>();
         assert_eq!((moves(&again), again.result.as_str()), (moves(&game), "1/2-1/2"));
         assert_eq!(again.moves[1].variations.len(), 2, "the engine's and the game's own");
+    }
+
+    /// A game of a report, annotated once more by a search that may find something else.
+    fn again(text: &str, first: &[(f64, &str)], second: &[(f64, &str)]) -> String {
+        let (game, judgement) = judged(text, first);
+        let (game, judgement) = judged(&written(&game, &judgement), second);
+        written(&game, &judgement).split("\n\n").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_report_of_a_report_has_only_its_own_verdicts() {
+        let own = "1. f3 $18 {why} (1. e4 e5) (1. d4) *";
+        let blunder = [(0.5, "e2e4 c7c5"), (0.2, "")];
+        let value = "{ [%eval 0.20] [%wdl 200 0 800] ";
+        let kept = "{ why } (1. e4 e5) (1. d4)";
+        let verdict = format!("1. f3 $4 $18 {value}blunder, 50% → 20%: e4 }} {kept} (1. e4 c5) *");
+        assert_eq!(again(own, &blunder, &blunder), verdict);
+        let other = [(0.28, "c2c4"), (0.2, "")];
+        let milder = format!("1. f3 $6 $18 {value}inaccuracy, 28% → 20%: c4 }} {kept} (1. c4) *");
+        assert_eq!(again(own, &blunder, &other), milder);
+        let good = [(0.2, "f2f3"), (0.2, "")];
+        assert_eq!(again(own, &blunder, &good), format!("1. f3 $18 {value}}} {kept} *"));
+    }
+
+    #[test]
+    fn what_others_say_of_a_move_is_no_verdict_of_ours() {
+        let says = "{ blunder, 50% → 20%: e4 } (1. e4)";
+        let good = [(0.2, "f2f3"), (0.2, "")];
+        for (annotator, is_kept) in [("Me", true), ("Me, Oncilla 0.0", false)] {
+            let (game, judgement) = judged(&format!("[Annotator \"{annotator}\"]\n\n1. f3 $4 {says} *"), &good);
+            assert_eq!(written(&game, &judgement).contains(&format!(" }} {says} *")), is_kept, "{annotator}");
+        }
+        for text in
+            ["a blunder, 50% → 20%: e4", "blunder, 50 → 20: e4", "blunder, 50%: e4", "blunder", "good, 1% → 2%: a"]
+        {
+            assert!(Verdict::read(text).is_none(), "{text}");
+        }
+        let merged = Verdict::read("mistake, 50% → 38%: Nf3+ I agree").unwrap();
+        assert_eq!((merged.mark, merged.best, merged.rest), (Mark::Mistake, "Nf3+", " I agree"));
+    }
+
+    #[test]
+    fn a_version_of_ours_takes_the_place_of_an_earlier_one() {
+        let (game, judgement) = judged("[Annotator \"Oncilla 0.0, Me\"]\n\n*", &[(0.5, "")]);
+        let annotator = format!("[Annotator \"Me, Oncilla {}\"]\n", env!("CARGO_PKG_VERSION"));
+        assert!(written(&game, &judgement).contains(&annotator));
+    }
+
+    #[test]
+    fn commands_are_in_one_line() {
+        let long = (0..200).map(|word| word.to_string()).collect::<Vec<_>>().join(" ");
+        let words = ["a"; 7].map(|word| format!("{word} [%clk 0:10:00] b[%emt 0:00:01] [%eval2 1 2 3] "));
+        let comment = format!("{} {long} [%open {long}", words.concat());
+        let (game, judgement) =
+            judged(&format!("1. e4 {{{comment}}} e5 *"), &[(0.5, "e2e4"), (0.5, "e7e5"), (0.5, "")]);
+        let out = written(&game, &judgement);
+        for command in ["[%clk 0:10:00]", "[%emt 0:00:01]", "[%eval2 1 2 3]", "[%wdl 500 0 500]"] {
+            let whole = out.lines().map(|line| line.matches(command).count()).sum::<usize>();
+            let begun = out.matches(command.split(' ').next().unwrap()).count();
+            assert!(whole == begun && whole > 1, "{command}: {out}");
+        }
+        assert!(out.lines().all(|line| line.chars().count() <= WIDTH), "a command without an end: {out}");
+    }
+
+    #[test]
+    fn commands_without_an_end_are_written_in_one_pass() {
+        for part in ["[% ", "x[%", "[%a b ", "[%a\tb c] d "] {
+            let text = part.repeat((8 << 20) / part.len());
+            let mut output = Vec::new();
+            Wrapped { output: &mut output, column: 0 }.word(&text).unwrap();
+            assert!(output.iter().filter(|c| **c != b'\n').count() >= text.len() / 2);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! drawn, or where a player may claim that, has brought a draw, whatever the search finds beyond it: so such a position
 //! has two expected scores, one for the move before it and one for the move after it.
 
-use oncilla_chess::{Board, Color, History, Move, Terminal, notation};
+use oncilla_chess::{Board, Color, History, Move, MoveList, Terminal, legal_moves, notation};
 use serde::Deserialize;
 
 use super::pgn::Game;
@@ -82,8 +82,10 @@ pub struct Position {
     pub visits: u64,
     /// The principal variation in algebraic notation; empty if the game is over.
     pub line: Vec<String>,
-    /// Its first move.
+    /// Its first move, or the only legal move; `None` if the game is over, or if no move was searched.
     pub best: Option<Move>,
+    /// Whether the game is or could be drawn here by the rules.
+    pub is_drawn: bool,
     /// Whether the side to move is mated.
     pub is_mate: bool,
 }
@@ -117,7 +119,11 @@ impl Position {
             moves_left: root.moves_left,
             visits: root.visits,
             line,
-            best: first.map(|best| played(history.board(), &best.text)).transpose()?,
+            best: match first {
+                Some(best) => Some(played(history.board(), &best.text)?),
+                None => only_move(history.board()),
+            },
+            is_drawn: false,
             is_mate: history.terminal(0, false) == Some(Terminal::Checkmate),
         };
         Ok(match draw_at(history) {
@@ -131,7 +137,7 @@ impl Position {
     /// The position with the value of a draw. What the search found is kept for a game that goes on.
     fn drawn(self) -> Self {
         let moves_left = self.moves_left.map(|_| 0.0);
-        Self { winrate: DRAW, wdl: [0.0, 1.0, 0.0], cp: 0, mate: None, moves_left, ..self }
+        Self { winrate: DRAW, wdl: [0.0, 1.0, 0.0], cp: 0, mate: None, moves_left, is_drawn: true, ..self }
     }
 }
 
@@ -139,6 +145,13 @@ impl Position {
 /// the game before it; but the position was reached by a move, so here the game counts as it does below a root.
 fn draw_at(history: &History) -> Option<Terminal> {
     history.terminal(1, false).filter(|end| end.is_draw())
+}
+
+/// The only legal move, if there is just one.
+fn only_move(board: &Board) -> Option<Move> {
+    let mut moves = MoveList::new();
+    legal_moves(board, &mut moves);
+    if let [only] = moves[..] { Some(only) } else { None }
 }
 
 fn played(board: &Board, text: &str) -> Result<Move, String> {
@@ -187,7 +200,7 @@ pub struct Judged {
     pub mover: Color,
     /// The expected score that it lost.
     pub loss: f64,
-    /// The mark, if the loss is large enough for one.
+    /// The mark, if the loss is large enough for one, and more than a difference of two evaluations without a search.
     pub mark: Option<Mark>,
 }
 
@@ -255,7 +268,9 @@ fn judge(before: &Position, after: &Position, mv: Move, san: String) -> Judged {
     let whites = before.played_on - after.winrate;
     let own = if mover == Color::White { whites } else { -whites };
     let loss = if is_best { 0.0 } else { own.max(0.0) };
-    let mark = MARKS.iter().find(|(least, _)| loss >= *least).map(|(_, mark)| *mark);
+    // After a single visit no better move is known, and two evaluations by the network alone differ for any move.
+    let is_known = before.best.is_some() || after.is_drawn;
+    let mark = MARKS.iter().find(|(least, _)| is_known && loss >= *least).map(|(_, mark)| *mark);
     Judged { san, mv, mover, loss, mark }
 }
 
@@ -369,6 +384,22 @@ pub(super) mod tests {
         let (_, judgement) = judged(text, &[(0.5, "e1e2"), (0.9, "e5e4"), (0.4, "e2f3"), (0.1, "")]);
         assert!(judgement.moves.iter().all(|judged| judged.loss == 0.0), "{:?}", judgement.moves);
         assert!(judgement.positions.iter().all(|position| position.winrate == 0.5));
+    }
+
+    #[test]
+    fn the_only_move_loses_nothing() {
+        let text = "[FEN \"7k/8/8/8/8/8/6q1/7K w - - 0 1\"]\n\n1. Kxg2 *";
+        let (_, judgement) = judged(text, &[(0.9, ""), (0.5, "")]);
+        assert_eq!((judgement.moves[0].loss, judgement.moves[0].mark), (0.0, None));
+    }
+
+    /// A search of one visit evaluates the position and no move.
+    #[test]
+    fn nothing_is_marked_where_no_move_was_searched() {
+        let (_, judgement) = judged("1. f3 e5 *", &[(0.9, ""), (0.2, "e7e5"), (0.2, "")]);
+        let found =
+            judgement.moves.iter().map(|judged| ((judged.loss * 10.0).round(), judged.mark)).collect::<Vec<_>>();
+        assert_eq!(found, [(7.0, None), (0.0, None)]);
     }
 
     #[test]

@@ -7,9 +7,10 @@
 //! result, or with a tag section.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::io::{self, BufRead};
 
-use oncilla_chess::{History, Move};
+use oncilla_chess::{FenError, FenField, History, Move, Square};
 
 use crate::line::{self, RawLine};
 use crate::san;
@@ -245,6 +246,10 @@ struct Raw {
     leading: usize,
     /// The number of moves; at most one more than allowed.
     plies: usize,
+    /// The number before the first move.
+    first_number: Option<u64>,
+    /// Whether a move number has been read, and its move has not.
+    awaits_move: bool,
     result: Option<String>,
     open: Open,
     bytes: usize,
@@ -274,6 +279,17 @@ impl Open {
         match self {
             Self::Nothing => None,
             Self::Comment(text) | Self::Variation(Variation { text, .. }) => Some(text),
+        }
+    }
+}
+
+impl Open {
+    /// Whether the next character is part of a comment.
+    fn is_in_comment(&self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Comment(_) => true,
+            Self::Variation(variation) => variation.in_comment,
         }
     }
 }
@@ -391,7 +407,8 @@ impl Raw {
             // An open comment or variation without an end would collect the rest of the file.
             self.open.text().into_iter().for_each(String::clear);
         }
-        if text.starts_with('%') {
+        // In a comment the character escapes nothing, and the comment may end in this line.
+        if text.starts_with('%') && !self.open.is_in_comment() {
             return Taken::All;
         }
         if self.is_inside() && text.starts_with("[Event \"") {
@@ -511,6 +528,8 @@ impl Raw {
             '(' => self.open = Open::Variation(Variation::new()),
             ')' | '}' => self.fail(format!("{first} without its beginning")),
             '<' => return Some(until(rest, '>').1),
+            // Some programs write commands, such as the time on the clock, without a comment around them.
+            '[' if rest.starts_with("[%") => return Some(self.command(rest)),
             '$' => return Some(self.nag(&rest[1..]) + 1),
             _ if first.is_whitespace() || first == '.' => {}
             _ => return self.next_symbol(rest),
@@ -522,7 +541,9 @@ impl Raw {
         if self.fault.is_some() {
             return;
         }
-        self.plies += usize::from(matches!(item, Item::Move(_)));
+        let is_move = matches!(item, Item::Move(_));
+        self.awaits_move &= !is_move;
+        self.plies += usize::from(is_move);
         match self.plies > MOST_PLIES {
             true => self.fail(format!("more than {MOST_PLIES} plies")),
             false => self.items.push(item),
@@ -534,6 +555,15 @@ impl Raw {
         let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         if let Ok(nag) = rest[..length].parse() {
             self.push(Item::Nag(nag));
+        }
+        length
+    }
+
+    /// Skips the command at the start of a text and returns its length.
+    fn command(&mut self, rest: &str) -> usize {
+        let (_, length, is_over) = until(rest, ']');
+        if !is_over {
+            self.fail("a command has no end");
         }
         length
     }
@@ -563,15 +593,12 @@ impl Raw {
             self.result = Some(result.to_string());
             return;
         }
-        const DOTS: [char; 2] = ['.', '…'];
-        let without_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        let text = match without_number.starts_with(DOTS) || without_number.is_empty() {
-            true => without_number.trim_start_matches(DOTS),
-            // Castling may be written 0-0.
-            false => text,
-        };
+        let (number, text) = without_number(text);
+        if let Some(number) = number {
+            self.number(number);
+        }
         let bare = text.trim_end_matches(['!', '?']);
-        if !san::is_mark(bare) {
+        if !san::is_mark(bare) || self.expects_move(bare) {
             self.push(Item::Move(bare.to_string()));
         }
         let sign = ["!", "?", "!!", "??", "!?", "?!"].iter().position(|sign| *sign == &text[bare.len()..]);
@@ -580,22 +607,42 @@ impl Raw {
         }
     }
 
+    /// Reads the digits of a move number.
+    fn number(&mut self, digits: &str) {
+        self.awaits_move = true;
+        if self.plies == 0 && self.first_number.is_none() {
+            self.first_number = digits.parse().ok();
+        }
+    }
+
+    /// Whether a mark that looks like a piece, such as that of a novelty, stands in the place of a move: `N f3` is not a
+    /// novelty and a move of a pawn.
+    fn expects_move(&self, mark: &str) -> bool {
+        (self.awaits_move || self.plies == 0) && mark.starts_with(|c: char| c.is_ascii_alphabetic())
+    }
+
+    /// Refuses a game from the start position whose moves begin later. It may be what follows a tag in the middle of a
+    /// game.
+    fn check_first_number(&self) -> Result<(), String> {
+        match self.first_number {
+            Some(number @ 2..) if self.plies > 0 => Err(format!("expected move number 1, got {number}")),
+            _ => Ok(()),
+        }
+    }
+
     /// Plays the moves, and assigns comments, NAGs and variations to them.
     fn play(self, number: usize) -> Result<Game, String> {
-        let Self { tags, items, result, fault, .. } = self;
-        if let Some(fault) = fault {
+        let first_number = self.check_first_number();
+        if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let mut game =
-            Game { number, tags, comments: Vec::new(), moves: Vec::new(), result: String::new(), chess960: false };
-        let by_tag = || game.tag("Result").and_then(self::result).unwrap_or("*").to_string();
-        game.result = result.unwrap_or_else(by_tag);
-        game.chess960 = is_chess960(game.tag("Variant").unwrap_or(""))?;
-        let mut position = match game.fen() {
-            Some(fen) => History::from_fen(fen).map_err(|error| format!("the tag FEN: {error}"))?,
-            None => History::<{ oncilla_chess::DEFAULT_CAP }>::startpos(),
-        };
-        for item in items {
+        let mut game = begun(number, self.tags, self.result)?;
+        if game.fen().is_none() {
+            // Many games from other positions are numbered from 1, whatever their FEN says.
+            first_number?;
+        }
+        let mut position = game.start();
+        for item in self.items {
             match item {
                 Item::Move(text) => {
                     let mv = san::read(position.board(), &text);
@@ -621,10 +668,90 @@ impl Raw {
     }
 }
 
+/// A game before its first move.
+fn begun(number: usize, tags: Vec<(String, String)>, result: Option<String>) -> Result<Game, String> {
+    let tags = unique(tags)?;
+    let mut game =
+        Game { number, tags, comments: Vec::new(), moves: Vec::new(), result: String::new(), chess960: false };
+    let by_tag = || game.tag("Result").and_then(self::result).unwrap_or("*").to_string();
+    game.result = result.unwrap_or_else(by_tag);
+    game.chess960 = is_chess960(game.tag("Variant").unwrap_or(""))?;
+    let fen = game.fen().map(mended).transpose().map_err(|error| format!("the tag FEN: {error}"))?;
+    for (name, value) in &mut game.tags {
+        match (name.as_str(), &fen) {
+            // The standard wants the same result in both places.
+            ("Result", _) => value.clone_from(&game.result),
+            ("FEN", Some(fen)) => value.clone_from(fen),
+            _ => {}
+        }
+    }
+    Ok(game)
+}
+
+/// The first tag of each name.
+fn unique(tags: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut kept: Vec<(String, String)> = Vec::new();
+    for (name, value) in tags {
+        let place = *places.entry(name.clone()).or_insert(kept.len());
+        match kept.get(place) {
+            None => kept.push((name, value)),
+            Some((_, first)) if NEEDED.contains(&name.as_str()) && *first != value => {
+                return Err(format!("expected one tag {name}, got several that differ"));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(kept)
+}
+
+/// A FEN without the castling rights and the en passant square that its position can't have, which some programs write
+/// whatever the position is. A FEN that is right is returned as it is.
+fn mended(fen: &str) -> Result<String, FenError> {
+    let error = match parsed(fen) {
+        Ok(()) => return Ok(fen.to_string()),
+        Err(error) => error,
+    };
+    let mut fields: Vec<&str> = fen.split_ascii_whitespace().collect();
+    let [pieces, side, castling, en_passant, ..] = fields[..] else { return Err(error) };
+    let is_named = |c: char| "KQkqABCDEFGHabcdefgh".contains(c);
+    let is_square = |text: &str| text == "-" || text.parse::<Square>().is_ok();
+    if !castling.chars().all(|c| is_named(c) || c == '-') || !is_square(en_passant) {
+        return Err(error);
+    }
+    let is_right = |c: &char| parsed(&format!("{pieces} {side} {c}")).is_ok();
+    let rights: String = castling.chars().filter(is_right).collect();
+    fields[2] = if rights.is_empty() { "-" } else { &rights };
+    if parsed(&fields.join(" ")).is_err_and(|error| error.field == FenField::EnPassant) {
+        fields[3] = "-";
+    }
+    let mended = fields.join(" ");
+    parsed(&mended).map(|()| mended)
+}
+
+fn parsed(fen: &str) -> Result<(), FenError> {
+    History::<{ oncilla_chess::DEFAULT_CAP }>::from_fen(fen).map(|_| ())
+}
+
+/// The digits of the move number at the start of a text, if there is one, and what follows the dots behind it.
+fn without_number(text: &str) -> (Option<&str>, &str) {
+    const DOTS: [char; 2] = ['.', '…'];
+    let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    if !behind.starts_with(DOTS) && !behind.is_empty() {
+        // Castling may be written 0-0.
+        return (None, text);
+    }
+    let digits = &text[..text.len() - behind.len()];
+    (Some(digits).filter(|digits| !digits.is_empty()), behind.trim_start_matches(DOTS))
+}
+
+/// The tags that change the meaning of the moves.
+const NEEDED: [&str; 2] = ["FEN", "Variant"];
+
 /// Whether a text that begins with `[` names a tag that changes the meaning of the moves.
 fn is_needed(text: &str) -> bool {
     let name = text[1..].trim_start();
-    ["FEN", "Variant"].iter().any(|needed| name.starts_with(needed))
+    NEEDED.iter().any(|needed| name.starts_with(needed))
 }
 
 /// The length of the move, number or result at the start of a text. A tag may follow a result without a space.
@@ -936,6 +1063,95 @@ mod tests {
         let joined = read("\u{feff}[White \"A\"]\n\n1. e4 *\n\u{feff}[White \"B\"]\n\n1. d4 *\n".as_bytes());
         let names: Vec<_> = joined.iter().map(|game| game.as_ref().unwrap().tag("White").unwrap()).collect();
         assert_eq!(names, ["A", "B"]);
+    }
+
+    #[test]
+    fn a_line_of_a_comment_may_begin_like_an_escape() {
+        let game = one("1. e4 {good\n% really }\n%{ escaped\ne5 (1... c5 {a\n%b} 2. Nf3\n% ) escaped\nNc6) 2. d4 *");
+        assert_eq!((moves(&game).len(), &game.moves[0].comments[..]), (3, &["good % really".to_string()][..]));
+        assert_eq!(game.moves[1].variations, ["1... c5 {a %b} 2. Nf3 Nc6"]);
+        let game = one("1. e4 {a line\n% is its end}\n*");
+        assert_eq!(game.moves[0].comments, ["a line % is its end"]);
+    }
+
+    #[test]
+    fn a_piece_apart_from_its_square_is_no_mark() {
+        for (text, reason) in [
+            ("1. N f3 d5 *", "ply 1: expected a legal move, got \"N\""),
+            ("1.N f3 d5 *", "ply 1: expected a legal move, got \"N\""),
+            ("N f3 d5 *", "ply 1: expected a legal move, got \"N\""),
+            ("1. e4 e5 2. D h5 *", "ply 3: expected a legal move, got \"D\""),
+        ] {
+            assert_eq!(read(text.as_bytes())[0].as_ref().unwrap_err().reason, reason, "{text}");
+        }
+        let game = one("1. e4 N e5 D $1 N 2. Nf3! {x} N *");
+        assert_eq!(moves(&game), ["e2e4", "e7e5", "g1f3"]);
+    }
+
+    #[test]
+    fn moves_from_the_start_position_begin_at_number_1() {
+        let games = read(b"[Event \"a\"]\n\n1. e4 e5\n[Note \"b\"]\n2. Nf3 Nc6 *\n\n1. d4 *");
+        assert_eq!((games.len(), moves(games[0].as_ref().unwrap()).len()), (3, 2));
+        let skipped = games[1].as_ref().unwrap_err();
+        assert_eq!((skipped.line, skipped.reason.as_str()), (4, "expected move number 1, got 2"));
+        assert!(games[2].is_ok());
+        for text in ["0. e4 *", "1... e4 *", "e4 5. e5 *", "1. e4 7. e5 *", "7. *", "{7. e4} 1. e4 *"] {
+            one(text);
+        }
+        let fen = "[FEN \"4k3/8/8/8/8/8/8/4K2R w K - 0 1\"]";
+        assert_eq!(moves(&one(&format!("{fen}\n\n31. O-O Kd7 *"))).len(), 2);
+    }
+
+    #[test]
+    fn a_name_has_one_tag() {
+        let text = "[White \"a\"]\n[White \"b\"]\n[FEN \"FEN0\"]\n[Black \"c\"]\n[FEN \"FEN1\"]\n\n*";
+        let start = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+        let tags = one(&text.replace("FEN0", start).replace("FEN1", start)).tags;
+        let names: Vec<_> = tags.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(names, [("White", "a"), ("FEN", start), ("Black", "c")]);
+        let other = text.replace("FEN0", start).replace("FEN1", "4k3/8/8/8/8/8/8/4K2R b - - 0 1");
+        let reason = read(other.as_bytes()).remove(0).unwrap_err().reason;
+        assert_eq!(reason, "expected one tag FEN, got several that differ");
+        assert!(read(b"[Variant \"Chess960\"]\n[Variant \"chess\"]\n\n1. e4 *")[0].is_err());
+    }
+
+    #[test]
+    fn the_tag_of_the_result_says_what_the_moves_do() {
+        for (text, result) in [
+            ("[Result \"0-1\"]\n\n1. e4 1-0", "1-0"),
+            ("[Result \"1/2\"]\n\n1. e4", "1/2-1/2"),
+            ("[Result \"?\"]\n\n1. e4", "*"),
+        ] {
+            let game = one(text);
+            assert_eq!((game.result.as_str(), game.tag("Result")), (result, Some(result)), "{text}");
+        }
+    }
+
+    #[test]
+    fn commands_need_no_comment() {
+        let game = one("1. e4 [%clk 0:00:01] e5 [%clk 0:00:02]\n[%clk 0:00:03] 2. Nf3 [%eval 0.1] 1-0 [%end]\n");
+        assert_eq!((moves(&game).len(), game.result.as_str()), (3, "1-0"));
+        assert!(read(b"1. e4 [clk] e5 *")[0].is_err());
+        let reason = read(b"1. e4 [%clk 0:00:01 e5 *").remove(0).unwrap_err().reason;
+        assert_eq!(reason, "a command has no end");
+    }
+
+    #[test]
+    fn what_a_position_can_not_have_is_left_out_of_its_fen() {
+        for (fen, mended) in [
+            ("4k3/8/8/8/8/8/8/4K2R w KQkq - 0 1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"),
+            ("4k3/8/8/8/8/8/8/4K3 w KQkq - 3 9", "4k3/8/8/8/8/8/8/4K3 w - - 3 9"),
+            ("4k3/8/8/8/4P3/8/8/4K3 w - e3 0 1", "4k3/8/8/8/4P3/8/8/4K3 w - - 0 1"),
+            ("4k3/8/8/8/4P3/8/8/4K3 w Q e3", "4k3/8/8/8/4P3/8/8/4K3 w - -"),
+            ("4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1", "4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1"),
+        ] {
+            assert_eq!(one(&format!("[FEN \"{fen}\"]\n\n*")).fen(), Some(mended));
+        }
+        for fen in ["4k3/8/8/8/8/8/8/4K3 w xyz - 0 1", "4k3/8/8/8/8/8/8/4K3 w - e9 0 1", "4k3/8/8/8/8/8/8/8 w K e3 0 1"]
+        {
+            let reason = read(format!("[FEN \"{fen}\"]\n\n*").as_bytes()).remove(0).unwrap_err().reason;
+            assert!(reason.starts_with("the tag FEN: bad FEN"), "{fen}: {reason}");
+        }
     }
 
     #[test]
