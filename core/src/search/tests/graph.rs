@@ -324,6 +324,30 @@ fn what_no_leaf_can_be_joined_to_settles_nothing() {
     });
 }
 
+/// A leaf that was asked for while nobody knew its position does not become the position's node by that: whichever is
+/// answered first does, and the other is joined to it.
+#[test]
+fn leaves_that_were_asked_for_too_early_are_joined_once_one_is_answered() {
+    let position = |key| Answer { key, verdict: Verdict::Position(Value::EVEN) };
+    on_both_graphs!(100, 1000, Params::default(), |search| {
+        search.answer(&mut leaf(search), &position(1), &mut [0.0, 0.0]).unwrap();
+        let mut events = [0, 1].map(|mv| {
+            let mut event = leaf(search);
+            event.name(Move(mv));
+            event
+        });
+        for event in &mut events {
+            assert_eq!(search.settle_transposition(event, 2, 1), Ok(false));
+        }
+        for event in &mut events {
+            search.settle(event, &position(2), &mut [0.0]).unwrap();
+        }
+        assert_eq!(events.each_ref().map(|event| event.is_transposition()), [false, true]);
+        search.bring_back(&mut events);
+        assert_eq!((search.nodes(), search.live_nodes(), shared(search)), (3, 2, 1));
+    });
+}
+
 /// Two ways lead to one position, after which an earlier position comes again.
 struct TwoWays;
 

@@ -93,6 +93,19 @@ fn what_there_is_no_room_for_is_said() {
 }
 
 #[test]
+fn a_root_whose_moves_find_no_room_is_gathered_again() {
+    let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+    on_tree!(10, 2, Params::default(), |search| {
+        let mut event = TestEvent::new();
+        assert_eq!(search.gather(&mut event), Gathered::Leaf);
+        assert_eq!(search.answer(&mut event, &even, &mut [0.0; 9]), Err(Refused::NoRoom));
+        assert!(!event.is_under_way());
+        assert_eq!(search.answer(&mut event, &even, &mut [0.0; 9]), Err(Refused::Stale));
+        assert_eq!(search.gather(&mut event), Gathered::Leaf);
+    });
+}
+
+#[test]
 fn folding_keeps_n_and_q() {
     fn holds(seed: u64) -> bool {
         let mut game = RandomGame { length: 30, ..RandomGame::of(seed) };
