@@ -105,6 +105,23 @@ fn a_root_whose_moves_find_no_room_is_gathered_again() {
     });
 }
 
+/// The search goes on though no node was freed, and looks for room only once.
+#[test]
+fn a_leaf_whose_moves_find_no_room_stays_in_its_edge() {
+    let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+    on_tree!(10, 300, Params::default(), |search| {
+        search.answer(&mut events::leaf(search), &even, &mut [0.0]).unwrap();
+        for visits in 1..4 {
+            let mut event = events::leaf(search);
+            event.name(Move(5));
+            search.answer(&mut event, &even, &mut [0.0; 900]).unwrap();
+            assert_eq!((search.nodes(), search.edge_of(5).n(), search.live_nodes()), (1 + visits, visits, 1));
+            assert_eq!(search.gather(&mut event), Gathered::Full);
+            assert_eq!((search.recycle(), search.recycle()), (1, 0));
+        }
+    });
+}
+
 #[test]
 fn folding_keeps_n_and_q() {
     fn holds(seed: u64) -> bool {
