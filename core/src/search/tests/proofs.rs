@@ -413,6 +413,29 @@ fn a_draw_counts_the_plies_to_a_reply_that_is_no_worse_for_who_makes_it() {
     });
 }
 
+/// A position is open as long as one of its replies is folded. The reply comes back with the value that its edge has
+/// kept: nothing changes but what is proven.
+#[test]
+fn a_reply_that_was_folded_proves_something_when_it_is_back() {
+    let mut game = WrittenGame(|line| match line {
+        [0, _] => (Verdict::drawn(), &[]),
+        [0] => (ours(line, 0.0), &[0.6, 0.4]),
+        _ => (ours(line, 0.0), &[1.0]),
+    });
+    // Every move is tried once before any is tried again.
+    let params = Params { fpu: Fpu::Absolute(1.0), ..as_written() };
+    on_both!(100, 5000, params, |search| {
+        search.visit(&mut game, 0, 2);
+        let node = search.edge_of(0).child().unwrap().key();
+        assert_eq!(search.repository.fold(node, 0), 1);
+        search.visit(&mut game, 0, 1);
+        let visits = |search: &Search<_>| search.node(node).visited().map(|edge| edge.n()).collect::<List<_>>();
+        assert_eq!((visits(search), search.node(node).bounds().closed()), (std::vec![1, 1], false));
+        search.visit(&mut game, 0, 1);
+        assert_eq!((visits(search), search.node(node).bounds().closed()), (std::vec![2, 1], true));
+    });
+}
+
 #[test]
 fn what_follows_from_tablebases_is_a_tablebase_result_unless_somebody_mates() {
     let won = |by| (Verdict::Terminal(Value::WIN, by), &[] as &[f32]);
