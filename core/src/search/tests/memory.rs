@@ -122,6 +122,29 @@ fn a_leaf_whose_moves_find_no_room_stays_in_its_edge() {
     });
 }
 
+/// There was no room for the edges of a leaf. Before its visit comes back there is, and another playout has answered the
+/// leaf: it counts both visits, as its edge does.
+#[test]
+fn a_visit_that_found_no_room_counts_at_the_leaf_that_has_found_some_since() {
+    let worth = |wl| Verdict::Position(Value { wl, d: 0.0, m: 0.0 });
+    let (mean, drawn) = (Value { wl: 0.25, d: 0.0, m: 0.0 }, Value::DRAW);
+    for (verdict, moves, value) in [(worth(0.0), 1, mean), (Verdict::drawn(), 0, drawn)] {
+        on_tree!(10, 300, Params::default(), |search| {
+            let answer = |verdict| Answer { key: 0, verdict };
+            search.answer(&mut events::leaf(search), &answer(worth(0.0)), &mut [0.0]).unwrap();
+            let mut late = events::leaf(search);
+            late.name(Move(5));
+            search.settle(&mut late, &answer(worth(0.5)), &mut [0.0; 900]).unwrap();
+            assert!(late.is_ready() && search.recycle() == 1);
+            search.answer(&mut events::leaf(search), &answer(verdict), &mut [0.0; 1][..moves]).unwrap();
+            search.bring_back(&mut [late]);
+            let (edge, child) = (search.edge_of(5), search.edge_of(5).child().unwrap());
+            assert_eq!((search.nodes(), edge.n(), edge.completed(), child.n()), (3, 2, 2, 2));
+            assert_eq!((child.value(), child.is_regrown()), (value, moves > 0));
+        });
+    }
+}
+
 #[test]
 fn folding_keeps_n_and_q() {
     fn holds(seed: u64) -> bool {
