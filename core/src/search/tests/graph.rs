@@ -525,6 +525,40 @@ fn an_edge_that_is_joined_to_less_than_it_has_kept_keeps_it() {
     }
 }
 
+/// Two moves of the root, each with one reply, lead to one position, after which the game ends by the next move.
+struct Meeting;
+
+impl Evaluator for Meeting {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend((0..if line.len() == 0 { 2 } else { 1 }).map(Move));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let plies = line.len();
+        let verdict = if plies == 3 { Verdict::drawn() } else { Verdict::Position(Value::EVEN) };
+        policy.extend(core::iter::repeat_n(0.0, if plies == 0 { 2 } else { 1 }));
+        let key = if plies == 1 { line.fold(10, |key, mv| key + u64::from(mv.0)) } else { 1 + plies as u64 };
+        Ok(Answer { key, verdict })
+    }
+}
+
+/// Whether the first visit on another way came there before the position was proven or comes after that.
+#[test]
+fn what_was_proven_on_one_way_is_learned_on_another_by_its_next_visit() {
+    for visits_before in [1, 2] {
+        on_both_graphs!(100, 5000, as_written(), |search| {
+            search.visit(&mut Meeting, 1, visits_before);
+            search.visit(&mut Meeting, 0, 3);
+            let is_proven = |search: &Search<_>| [0, 1].map(|mv| search.edge_of(mv).bounds().closed());
+            assert_eq!((is_proven(search), shared(search)), ([true, false], visits_before as usize - 1));
+            search.visit(&mut Meeting, 1, 1);
+            assert_eq!((is_proven(search), shared(search)), ([true, true], 1));
+        });
+    }
+}
+
 /// With visits as the rule, an edge catches up exactly if its child has more visits, and a playout goes on exactly if
 /// it has not.
 #[test]

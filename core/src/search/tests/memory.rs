@@ -145,6 +145,27 @@ fn a_visit_that_found_no_room_counts_at_the_leaf_that_has_found_some_since() {
     }
 }
 
+/// The same while the leaf still waits for its answer, which is its second visit then.
+#[test]
+fn a_visit_that_found_no_room_counts_at_a_leaf_that_is_not_answered_yet() {
+    let answer = |wl| Answer { key: 0, verdict: Verdict::Position(Value { wl, d: 0.0, m: 0.0 }) };
+    on_tree!(10, 300, Params::default(), |search| {
+        search.answer(&mut events::leaf(search), &answer(0.0), &mut [0.0]).unwrap();
+        let mut late = events::leaf(search);
+        late.name(Move(5));
+        search.settle(&mut late, &answer(0.5), &mut [0.0; 900]).unwrap();
+        assert_eq!(search.recycle(), 1);
+        let mut waits = events::leaf(search);
+        search.bring_back(&mut [late]);
+        let percent = |value: Value| (value.wl * 100.0).round();
+        let known = |search: &Search<_>| (search.edge_of(5).completed(), search.edge_of(5).value().map(percent));
+        assert_eq!((search.nodes(), known(search)), (2, (1, Some(-50.0))));
+        search.answer(&mut waits, &answer(0.3), &mut [0.0]).unwrap();
+        let child = search.edge_of(5).child().unwrap();
+        assert_eq!((search.nodes(), known(search), child.n()), (3, (2, Some(-40.0)), 2));
+    });
+}
+
 #[test]
 fn folding_keeps_n_and_q() {
     fn holds(seed: u64) -> bool {

@@ -415,6 +415,23 @@ fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
     assert!(overtaken > 5, "{overtaken}");
 }
 
+/// Nobody locks the parent on the way to the child then. A repetition may be opened again, and so be a leaf.
+#[test]
+fn an_edge_is_firm_once_its_child_will_not_be_a_leaf_again() {
+    use crate::evaluate::Ending;
+    let mut game = WrittenGame(|line| match line {
+        [1] => (Verdict::drawn(), &[]),
+        [2] => (Verdict::Terminal(Value { m: 1.0, ..Value::DRAW }, Ending::TwoFold), &[]),
+        [_, ..] => (ours(line, 0.0), &[1.0]),
+        [] => (ours(line, 0.0), &[0.4, 0.3, 0.3]),
+    });
+    on_tree!(100, 5000, as_written(), |search| {
+        (0..3).for_each(|mv| search.visit(&mut game, mv, 2));
+        let root = search.repository.lock(search.root.unwrap());
+        assert_eq!([0, 1, 2].map(|at| root.is_firm(at)), [true, true, false]);
+    });
+}
+
 /// Noise is for the root alone, and another seed makes another one.
 #[test]
 fn the_roots_priors_have_noise_and_no_others() {
