@@ -108,14 +108,18 @@ fn a_root_whose_moves_find_no_room_is_gathered_again() {
 /// The search goes on though no node was freed, and looks for room only once.
 #[test]
 fn a_leaf_whose_moves_find_no_room_stays_in_its_edge() {
-    let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+    let answer = |wl| Answer { key: 0, verdict: Verdict::Position(Value { wl, d: 0.0, m: 0.0 }) };
+    let percent = |value: Value| (value.wl * 100.0).round();
     on_tree!(10, 300, Params::default(), |search| {
-        search.answer(&mut events::leaf(search), &even, &mut [0.0]).unwrap();
-        for visits in 1..4 {
+        search.answer(&mut events::leaf(search), &answer(0.0), &mut [0.0]).unwrap();
+        for (visits, value) in [(1, -25.0), (2, -33.0)] {
             let mut event = events::leaf(search);
             event.name(Move(5));
-            search.answer(&mut event, &even, &mut [0.0; 900]).unwrap();
+            search.answer(&mut event, &answer(0.5), &mut [0.0; 900]).unwrap();
             assert_eq!((search.nodes(), search.edge_of(5).n(), search.live_nodes()), (1 + visits, visits, 1));
+            let (root, edge) = (search.root_node(), search.edge_of(5));
+            assert_eq!((edge.completed(), edge.value().map(percent), root.in_flight()), (visits, Some(-50.0), 0));
+            assert_eq!(percent(root.value()), value);
             assert_eq!(search.gather(&mut event), Gathered::Full);
             assert_eq!((search.recycle(), search.recycle()), (1, 0));
         }
