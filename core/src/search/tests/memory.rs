@@ -126,8 +126,8 @@ fn a_leaf_whose_moves_find_no_room_stays_in_its_edge() {
     });
 }
 
-/// There was no room for the edges of a leaf. Before its visit comes back there is, and another playout has answered the
-/// leaf: it counts both visits, as its edge does.
+/// There was no room for the edges of a leaf. Before its visit comes back there is, and another playout has answered
+/// the leaf: it counts both visits, as its edge does.
 #[test]
 fn a_visit_that_found_no_room_counts_at_the_leaf_that_has_found_some_since() {
     let worth = |wl| Verdict::Position(Value { wl, d: 0.0, m: 0.0 });
