@@ -76,6 +76,15 @@ fn an_answer_that_makes_no_sense_leaves_no_trace() {
 }
 
 #[test]
+fn a_position_may_have_as_many_moves_as_a_node_has_room_for() {
+    let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+    on_both!(100, 10_000, Params::default(), |search| {
+        assert_eq!(search.answer(&mut leaf(search), &even, &mut [0.0; MAX_EDGES]), Ok(()));
+        assert_eq!((search.nodes(), search.root_node().edge_count()), (1, MAX_EDGES));
+    });
+}
+
+#[test]
 fn a_move_is_named_once() {
     let mut game = RandomGame { seed: 2, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
     on_both!(1000, 50_000, Params::default(), |search| {
@@ -114,6 +123,9 @@ fn the_two_ways_back_can_not_be_confused() {
         assert_eq!(search.backprop(&mut event), Ok(()));
         assert_eq!(search.backprop(&mut event), Err(Refused::Stale), "it is back already");
         audit(search, &Audit::drained(game));
+        assert_eq!(search.gather(&mut event), Gathered::Known);
+        search.clear();
+        assert_eq!(search.backprop(&mut event), Err(Refused::Stale), "its tree is gone");
     });
 }
 

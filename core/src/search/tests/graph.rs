@@ -79,6 +79,22 @@ fn two_positions_with_one_key_have_two_nodes_if_their_moves_differ_in_number() {
 }
 
 #[test]
+fn positions_without_a_key_have_a_node_each() {
+    let position = |key| Answer { key, verdict: Verdict::Position(Value::EVEN) };
+    for (key, nodes) in [(Answer::NO_KEY, 3), (2, 2)] {
+        on_both_graphs!(100, 1000, Params::default(), |search| {
+            search.answer(&mut leaf(search), &position(1), &mut [0.0, 0.0]).unwrap();
+            for mv in [0, 1] {
+                let mut event = leaf(search);
+                event.name(Move(mv));
+                search.answer(&mut event, &position(key), &mut [0.0]).unwrap();
+            }
+            assert_eq!((search.nodes(), search.live_nodes()), (3, nodes));
+        });
+    }
+}
+
+#[test]
 fn sharing_saves_evaluations() {
     let mut game = RandomGame { width: 5, length: 12, endings: 5, ..commuting(7) };
     let mut evaluations = List::new();
@@ -324,6 +340,30 @@ fn what_no_leaf_can_be_joined_to_settles_nothing() {
     });
 }
 
+/// A leaf that was asked for while nobody knew its position does not become the position's node by that: whichever is
+/// answered first does, and the other is joined to it.
+#[test]
+fn leaves_that_were_asked_for_too_early_are_joined_once_one_is_answered() {
+    let position = |key| Answer { key, verdict: Verdict::Position(Value::EVEN) };
+    on_both_graphs!(100, 1000, Params::default(), |search| {
+        search.answer(&mut leaf(search), &position(1), &mut [0.0, 0.0]).unwrap();
+        let mut events = [0, 1].map(|mv| {
+            let mut event = leaf(search);
+            event.name(Move(mv));
+            event
+        });
+        for event in &mut events {
+            assert_eq!(search.settle_transposition(event, 2, 1), Ok(false));
+        }
+        for event in &mut events {
+            search.settle(event, &position(2), &mut [0.0]).unwrap();
+        }
+        assert_eq!(events.each_ref().map(|event| event.is_transposition()), [false, true]);
+        search.bring_back(&mut events);
+        assert_eq!((search.nodes(), search.live_nodes(), shared(search)), (3, 2, 1));
+    });
+}
+
 /// Two ways lead to one position, after which an earlier position comes again.
 struct TwoWays;
 
@@ -443,6 +483,80 @@ fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
         search.advance(&[Move(999)]);
         assert_eq!(search.repository.live_nodes(), 1);
     });
+}
+
+/// Two moves of the root lead to one position, a third one to another.
+struct OneOfTwo;
+
+impl Evaluator for OneOfTwo {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend((0..if line.len() == 0 { 3 } else { 1 }).map(Move));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        policy.extend(core::iter::repeat_n(0.0, if line.len() == 0 { 3 } else { 1 }));
+        let key = line.fold(1, |key, mv| 3 * key + u64::from(mv.0.max(1)));
+        Ok(Answer { key, verdict: Verdict::Position(Value { wl: (key % 7) as f32 / 10.0, d: 0.0, m: 0.0 }) })
+    }
+}
+
+/// A leaf below an edge that has kept visits of a folded child is joined to a node. If the node has fewer visits, the
+/// edge keeps what it has, and the visit restores; if it has as many, the visit is a new one.
+#[test]
+fn an_edge_that_is_joined_to_less_than_it_has_kept_keeps_it() {
+    for (visits, restored) in [(1, 1), (9, 1), (10, 0), (11, 0)] {
+        on_both_graphs!(200, 5000, Params::default(), |search| {
+            search.visit(&mut OneOfTwo, 0, 10);
+            search.visit(&mut OneOfTwo, 2, 50);
+            while search.recycle() > 0 {}
+            let edge = |search: &Search<_>| (search.edge_of(0).n(), search.edge_of(0).value());
+            let before = edge(search);
+            assert_eq!((before.0, search.edge_of(0).child().map(|child| child.key())), (10, None), "folded");
+            search.visit(&mut OneOfTwo, 1, visits);
+            let nodes = search.nodes();
+            search.visit(&mut OneOfTwo, 0, 1);
+            let child = |mv| search.edge_of(mv).child().map(|child| child.key());
+            assert_eq!(child(0), child(1));
+            assert_eq!((search.restored(), search.nodes()), (restored, nodes + 1 - restored), "{visits}");
+            assert_eq!(edge(search) == before, restored == 1, "{visits}");
+        });
+    }
+}
+
+/// Two moves of the root, each with one reply, lead to one position, after which the game ends by the next move.
+struct Meeting;
+
+impl Evaluator for Meeting {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        moves.extend((0..if line.len() == 0 { 2 } else { 1 }).map(Move));
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let plies = line.len();
+        let verdict = if plies == 3 { Verdict::drawn() } else { Verdict::Position(Value::EVEN) };
+        policy.extend(core::iter::repeat_n(0.0, if plies == 0 { 2 } else { 1 }));
+        let key = if plies == 1 { line.fold(10, |key, mv| key + u64::from(mv.0)) } else { 1 + plies as u64 };
+        Ok(Answer { key, verdict })
+    }
+}
+
+/// Whether the first visit on another way came there before the position was proven or comes after that.
+#[test]
+fn what_was_proven_on_one_way_is_learned_on_another_by_its_next_visit() {
+    for visits_before in [1, 2] {
+        on_both_graphs!(100, 5000, as_written(), |search| {
+            search.visit(&mut Meeting, 1, visits_before);
+            search.visit(&mut Meeting, 0, 3);
+            let is_proven = |search: &Search<_>| [0, 1].map(|mv| search.edge_of(mv).bounds().closed());
+            assert_eq!((is_proven(search), shared(search)), ([true, false], visits_before as usize - 1));
+            search.visit(&mut Meeting, 1, 1);
+            assert_eq!((is_proven(search), shared(search)), ([true, true], 1));
+        });
+    }
 }
 
 /// With visits as the rule, an edge catches up exactly if its child has more visits, and a playout goes on exactly if

@@ -67,6 +67,45 @@ fn joined_events_leave_the_same_tree() {
     QuickCheck::new().tests(100).quickcheck(holds as fn(u64, u8, bool) -> bool);
 }
 
+/// Wherever in the slice an event stands.
+#[test]
+fn of_two_events_the_one_that_is_ready_comes_back() {
+    let mut game = RandomGame { seed: 2, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
+    for ready in [0, 1] {
+        on_both!(1000, 50_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 30);
+            let mut events = [events::leaf(search), events::leaf(search)];
+            let (answer, mut policy) = ask(&mut game, &mut events[ready]);
+            search.settle(&mut events[ready], &answer, &mut policy).unwrap();
+            search.bring_back(&mut events);
+            assert_eq!(search.nodes(), 31);
+            audit(search, &Audit { flying: &events, ..Audit::drained(game) });
+            assert_eq!(events.iter().filter(|event| event.is_under_way()).count(), 1);
+            events.iter_mut().for_each(|event| search.cancel(event));
+            audit(search, &Audit::drained(game));
+        });
+    }
+}
+
+#[test]
+fn what_was_settled_in_a_tree_that_is_gone_does_not_come_back() {
+    let mut game = RandomGame { seed: 2, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
+    on_both!(1000, 50_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 30);
+        let mut events = [events::leaf(search), events::leaf(search)];
+        let (answer, mut policy) = ask(&mut game, &mut events[0]);
+        search.settle(&mut events[0], &answer, &mut policy).unwrap();
+        search.clear();
+        run_in_batches(search, &mut game, 1, 20);
+        let before = (shape(search), search.nodes());
+        search.bring_back(&mut events);
+        assert_eq!((shape(search), search.nodes()), before);
+        audit(search, &Audit::drained(game));
+        // It is at its end. The other one still waits: it may be another search's.
+        assert_eq!(events.iter().filter(|event| event.is_under_way()).count(), 1);
+    });
+}
+
 #[test]
 fn events_that_wait_are_left_as_they_are() {
     fn holds(seed: u64, size: u8) -> bool {

@@ -93,6 +93,84 @@ fn what_there_is_no_room_for_is_said() {
 }
 
 #[test]
+fn a_root_whose_moves_find_no_room_is_gathered_again() {
+    let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
+    on_tree!(10, 2, Params::default(), |search| {
+        let mut event = TestEvent::new();
+        assert_eq!(search.gather(&mut event), Gathered::Leaf);
+        assert_eq!(search.answer(&mut event, &even, &mut [0.0; 9]), Err(Refused::NoRoom));
+        assert!(!event.is_under_way());
+        assert_eq!(search.answer(&mut event, &even, &mut [0.0; 9]), Err(Refused::Stale));
+        assert_eq!(search.gather(&mut event), Gathered::Leaf);
+    });
+}
+
+/// The search goes on though no node was freed, and looks for room only once.
+#[test]
+fn a_leaf_whose_moves_find_no_room_stays_in_its_edge() {
+    let answer = |wl| Answer { key: 0, verdict: Verdict::Position(Value { wl, d: 0.0, m: 0.0 }) };
+    let percent = |value: Value| (value.wl * 100.0).round();
+    on_tree!(10, 300, Params::default(), |search| {
+        search.answer(&mut events::leaf(search), &answer(0.0), &mut [0.0]).unwrap();
+        for (visits, value) in [(1, -25.0), (2, -33.0)] {
+            let mut event = events::leaf(search);
+            event.name(Move(5));
+            search.answer(&mut event, &answer(0.5), &mut [0.0; 900]).unwrap();
+            assert_eq!((search.nodes(), search.edge_of(5).n(), search.live_nodes()), (1 + visits, visits, 1));
+            let (root, edge) = (search.root_node(), search.edge_of(5));
+            assert_eq!((edge.completed(), edge.value().map(percent), root.in_flight()), (visits, Some(-50.0), 0));
+            assert_eq!(percent(root.value()), value);
+            assert_eq!(search.gather(&mut event), Gathered::Full);
+            assert_eq!((search.recycle(), search.recycle()), (1, 0));
+        }
+    });
+}
+
+/// There was no room for the edges of a leaf. Before its visit comes back there is, and another playout has answered
+/// the leaf: it counts both visits, as its edge does.
+#[test]
+fn a_visit_that_found_no_room_counts_at_the_leaf_that_has_found_some_since() {
+    let worth = |wl| Verdict::Position(Value { wl, d: 0.0, m: 0.0 });
+    let (mean, drawn) = (Value { wl: 0.25, d: 0.0, m: 0.0 }, Value::DRAW);
+    for (verdict, moves, value) in [(worth(0.0), 1, mean), (Verdict::drawn(), 0, drawn)] {
+        on_tree!(10, 300, Params::default(), |search| {
+            let answer = |verdict| Answer { key: 0, verdict };
+            search.answer(&mut events::leaf(search), &answer(worth(0.0)), &mut [0.0]).unwrap();
+            let mut late = events::leaf(search);
+            late.name(Move(5));
+            search.settle(&mut late, &answer(worth(0.5)), &mut [0.0; 900]).unwrap();
+            assert!(late.is_ready() && search.recycle() == 1);
+            search.answer(&mut events::leaf(search), &answer(verdict), &mut [0.0; 1][..moves]).unwrap();
+            search.bring_back(&mut [late]);
+            let (edge, child) = (search.edge_of(5), search.edge_of(5).child().unwrap());
+            assert_eq!((search.nodes(), edge.n(), edge.completed(), child.n()), (3, 2, 2, 2));
+            assert_eq!((child.value(), child.is_regrown()), (value, moves > 0));
+        });
+    }
+}
+
+/// The same while the leaf still waits for its answer, which is its second visit then.
+#[test]
+fn a_visit_that_found_no_room_counts_at_a_leaf_that_is_not_answered_yet() {
+    let answer = |wl| Answer { key: 0, verdict: Verdict::Position(Value { wl, d: 0.0, m: 0.0 }) };
+    on_tree!(10, 300, Params::default(), |search| {
+        search.answer(&mut events::leaf(search), &answer(0.0), &mut [0.0]).unwrap();
+        let mut late = events::leaf(search);
+        late.name(Move(5));
+        search.settle(&mut late, &answer(0.5), &mut [0.0; 900]).unwrap();
+        assert_eq!(search.recycle(), 1);
+        let mut waits = events::leaf(search);
+        search.bring_back(&mut [late]);
+        let percent = |value: Value| (value.wl * 100.0).round();
+        let known = |search: &Search<_>| (search.edge_of(5).completed(), search.edge_of(5).value().map(percent));
+        assert_eq!((search.nodes(), known(search)), (2, (1, Some(-50.0))));
+        search.answer(&mut waits, &answer(0.3), &mut [0.0]).unwrap();
+        let child = search.edge_of(5).child().unwrap();
+        assert_eq!((search.nodes(), known(search), child.n()), (3, (2, Some(-40.0)), 2));
+    });
+}
+
+#[test]
 fn folding_keeps_n_and_q() {
     fn holds(seed: u64) -> bool {
         let mut game = RandomGame { length: 30, ..RandomGame::of(seed) };

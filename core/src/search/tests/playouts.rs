@@ -415,6 +415,48 @@ fn a_ranking_has_the_move_to_play_first_and_the_others_in_order() {
     assert!(overtaken > 5, "{overtaken}");
 }
 
+/// Nobody locks the parent on the way to the child then. A repetition may be opened again, and so be a leaf.
+#[test]
+fn an_edge_is_firm_once_its_child_will_not_be_a_leaf_again() {
+    use crate::evaluate::Ending;
+    let mut game = WrittenGame(|line| match line {
+        [1] => (Verdict::drawn(), &[]),
+        [2] => (Verdict::Terminal(Value { m: 1.0, ..Value::DRAW }, Ending::TwoFold), &[]),
+        [_, ..] => (ours(line, 0.0), &[1.0]),
+        [] => (ours(line, 0.0), &[0.4, 0.3, 0.3]),
+    });
+    on_tree!(100, 5000, as_written(), |search| {
+        (0..3).for_each(|mv| search.visit(&mut game, mv, 2));
+        let root = search.repository.lock(search.root.unwrap());
+        assert_eq!([0, 1, 2].map(|at| root.is_firm(at)), [true, true, false]);
+    });
+}
+
+/// Noise is for the root alone, and another seed makes another one.
+#[test]
+fn the_roots_priors_have_noise_and_no_others() {
+    use crate::formula::noise::Dirichlet;
+    let game = || WrittenGame(|line| (ours(line, 0.0), &[0.5, 0.25, 0.25]));
+    let mut found = List::new();
+    let noise = Dirichlet { epsilon: 0.5, alpha: 1.0 };
+    for params in [as_written(), Params { noise, seed: 1, ..as_written() }, Params { noise, seed: 2, ..as_written() }] {
+        on_both!(100, 5000, params, |search| {
+            search.run(&mut game(), MostMoves::<EDGES>, MostPlies::<64>, 2).unwrap();
+            let priors = |node: NodeView<'_, _>| {
+                let mut priors: List<_> =
+                    node.edges().map(|edge| (edge.mv_or(|at| Move(at as u16)).0, edge.p())).collect();
+                priors.sort_by_key(|prior| prior.0);
+                priors
+            };
+            let child = search.root_node().visited().find_map(|edge| edge.child()).unwrap();
+            found.push((priors(search.root_node()), priors(child)));
+        });
+    }
+    let [plain, _, one, same, other, _] = &found[..] else { unreachable!("three on each of two repositories") };
+    assert!(plain.0 != one.0 && one.0 != other.0 && one.0 == same.0, "{found:?}");
+    assert_eq!((&plain.1, &plain.1), (&one.1, &other.1));
+}
+
 /// Nothing has checked that the parameters are numbers.
 #[test]
 fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {

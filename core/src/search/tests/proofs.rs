@@ -413,6 +413,49 @@ fn a_draw_counts_the_plies_to_a_reply_that_is_no_worse_for_who_makes_it() {
     });
 }
 
+/// A position is open as long as one of its replies is folded. The reply comes back with the value that its edge has
+/// kept: nothing changes but what is proven.
+#[test]
+fn a_reply_that_was_folded_proves_something_when_it_is_back() {
+    let mut game = WrittenGame(|line| match line {
+        [0, _] => (Verdict::drawn(), &[]),
+        [0] => (ours(line, 0.0), &[0.6, 0.4]),
+        _ => (ours(line, 0.0), &[1.0]),
+    });
+    // Every move is tried once before any is tried again.
+    let params = Params { fpu: Fpu::Absolute(1.0), ..as_written() };
+    on_both!(100, 5000, params, |search| {
+        search.visit(&mut game, 0, 2);
+        let node = search.edge_of(0).child().unwrap().key();
+        assert_eq!(search.repository.fold(node, 0), 1);
+        search.visit(&mut game, 0, 1);
+        let visits = |search: &Search<_>| search.node(node).visited().map(|edge| edge.n()).collect::<List<_>>();
+        assert_eq!((visits(search), search.node(node).bounds().closed()), (std::vec![1, 1], false));
+        search.visit(&mut game, 0, 1);
+        assert_eq!((visits(search), search.node(node).bounds().closed()), (std::vec![2, 1], true));
+    });
+}
+
+/// The reply that wins comes back together with one that proves nothing.
+#[test]
+fn a_win_is_proven_whatever_comes_back_with_it() {
+    let mut game = WrittenGame(|line| (ours(line, 0.0), if line.is_empty() { &[1.0] } else { &[0.6, 0.4] }));
+    on_both!(100, 5000, as_written(), |search| {
+        search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 2).unwrap();
+        let replies = [(0, Verdict::lost(), 0), (1, Verdict::Position(Value::EVEN), 1)];
+        let mut events = replies.map(|(reply, verdict, moves)| {
+            let mut event = TestEvent::new();
+            assert_eq!((search.gather(&mut event), event.unnamed()), (Gathered::Leaf, Some(reply.into())));
+            event.name(Move(reply));
+            search.settle(&mut event, &Answer { key: 0, verdict }, &mut [0.0; 1][..moves]).unwrap();
+            event
+        });
+        search.bring_back(&mut events);
+        let node = search.edge_of(0).child().unwrap();
+        assert_eq!((node.n(), node.bounds()), (3, Bounds { lower: Bound::Win, upper: Bound::Win }));
+    });
+}
+
 #[test]
 fn what_follows_from_tablebases_is_a_tablebase_result_unless_somebody_mates() {
     let won = |by| (Verdict::Terminal(Value::WIN, by), &[] as &[f32]);
