@@ -20,7 +20,6 @@ import re
 import shlex
 import sys
 import tempfile
-import time
 
 try:
     import chess
@@ -28,7 +27,7 @@ try:
 except ImportError:
     sys.exit("polyglot_game.py: the Python module chess is missing: ci/install, or pip install chess")
 
-from games import Fault, clock, program
+from games import Fault, OwnTime, clock, program
 
 # The time that an engine has to start, including the first kernel build on a slow driver, and to answer.
 START_S = 120.0
@@ -63,15 +62,15 @@ def start(folder, side, command, stack):
 
 def play(engines, base, increment, moves):
     """Plays a game in which both sides ponder. Returns the board and the least time left."""
-    board, left, least = chess.Board(), [base, base], base
+    board, left, least, own = chess.Board(), [base, base], base, OwnTime()
     while board.fullmove_number <= moves and not board.is_game_over():
         side = 0 if board.turn else 1
         limit = chess.engine.Limit(
             white_clock=left[0], black_clock=left[1], white_inc=increment, black_inc=increment
         )
-        begun = time.monotonic()
+        begun = own.now()
         move = engines[side].play(board, limit, ponder=True).move
-        left[side] -= time.monotonic() - begun
+        left[side] -= own.now() - begun
         least = min(least, left[side])
         if left[side] < 0:
             raise Fault(f"{chess.COLOR_NAMES[board.turn]} lost on time, {-left[side]:.3f} s too many")
