@@ -25,7 +25,6 @@ import math
 import os
 import random
 import shlex
-import shutil
 import statistics
 import sys
 import time
@@ -35,6 +34,7 @@ import chess.engine
 import chess.pgn
 
 from games import clock
+from identity import files
 
 SLACK = 0.05  # seconds below zero that are accepted as delay of the pipe
 
@@ -151,19 +151,6 @@ def read(path):
     return said, games
 
 
-def files(command, options):
-    """Returns a short hash of the program and of every file that its command or its options name, by that name."""
-    words = shlex.split(command)
-    named = [part for word in words[1:] + options for part in (word, word.partition("=")[2])]
-    found = {words[0]: shutil.which(words[0])} | {name: name for name in named if os.path.isfile(name)}
-    return {name: held(path) for name, path in found.items() if path}
-
-
-def held(path):
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()[:16]
-
-
 def asked(o, book):
     """The properties that all games of a match share. `openings` is a hash of their order, which depends on the book
     and the seed."""
@@ -222,7 +209,10 @@ def main():
     a.add_argument("--score", metavar="FILE", help="print the score of a file and end")
     o = a.parse_args()
     if o.score:
-        print(score(read(o.score)[1]))
+        games = read(o.score)[1]
+        if not games:
+            sys.exit(f"no games in {o.score}")
+        print(score(games))
         return
     if not (o.first and o.second and o.book and o.out) or (o.nodes is None) == (o.clock is None):
         a.error("give --first, --second, --book, --out and one of --nodes and --clock")
