@@ -16,7 +16,7 @@ class OwnTime:
 
     STEP_S = 0.005
     # Less late than this, a wake-up is no sign of a stall: threads and cores take turns.
-    LATE_S = 0.02
+    LATE_S = 0.05
 
     def __init__(self):
         self.lock = threading.Lock()
