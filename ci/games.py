@@ -15,7 +15,7 @@ class OwnTime:
     against an engine. An engine that alone is late has no such excuse: a thread that sleeps here wakes in time."""
 
     STEP_S = 0.005
-    # Less late than this, a wake-up is no sign of a stall: threads and cores take turns.
+    # So much of a late wake-up is no sign of a stall: threads and cores take turns.
     LATE_S = 0.05
 
     def __init__(self):
@@ -25,9 +25,8 @@ class OwnTime:
         threading.Thread(target=self.beat, daemon=True).start()
 
     def late(self, now):
-        """By how much the next wake-up is late."""
-        late = now - self.woken - self.STEP_S
-        return late if late > self.LATE_S else 0.0
+        """By how much the next wake-up is later than it may be."""
+        return max(0.0, now - self.woken - self.STEP_S - self.LATE_S)
 
     def beat(self):
         while True:
