@@ -17,7 +17,6 @@ import json
 import random
 import re
 import statistics
-import subprocess
 import sys
 import time
 
@@ -27,27 +26,25 @@ STATS = re.compile(r"info string (\S+)\s+\(.*?\) N:\s+(\d+) \(.*\(Q:\s*(\S+?)\)"
 SAME = ["--smart-pruning-factor=0", "--minibatch-size=1"]
 
 
-class Analysis:
-    def __init__(self, command):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-        )
-        for line in self.process.stderr:
-            if "Started, ready" in line:
-                return
-        raise EOFError("the analysis engine did not start")
+class Analysis(uci.Engine):
+    """The same for `oncilla analysis`, which answers each query in a line, and ends with its input."""
 
     def ask(self, queries):
         """Returns the final answers to queries, by id and turn."""
         expected = sum(len(query["analyzeTurns"]) for query in queries)
-        self.process.stdin.write("".join(json.dumps(query) + "\n" for query in queries))
-        self.process.stdin.flush()
+        for query in queries:
+            self.say(json.dumps(query))
         answers = {}
         while len(answers) < expected:
-            answer = json.loads(self.process.stdout.readline())
-            assert "error" not in answer, answer
+            answer = json.loads(self.line("answer", time.monotonic() + uci.ANSWER_S))
+            if "error" in answer:
+                self.fail(f"an error for an answer: {answer}")
             answers[answer["id"], answer["turnNumber"]] = answer
         return answers
+
+    def quit(self):
+        self.process.stdin.close()
+        self.ends("its input's end")
 
 
 def play(analysis, games, plies, seed):
@@ -149,6 +146,7 @@ def main():
         ratios.append(took["uci"] / took["analysis"])
         print(f"games {first}-{first + len(some) - 1}: {took['uci']:.1f} s {took['analysis']:.1f} s {ratios[-1]:.2f}", flush=True)
     engine.quit()
+    analysis.quit()
     ratio = statistics.median(ratios)
     print(
         f"{len(games)} games, {positions} positions, {args.visits} visits: UCI {seconds['uci']:.1f} s, analysis {seconds['analysis']:.1f} s, "

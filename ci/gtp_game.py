@@ -5,8 +5,10 @@
     ci/gtp_game.py --clock 20 -- target/release/oncilla gtp --weights=NETWORK.bin.gz
 
 The engine plays Black and White in turn. The exit status is 1 if it plays a move that GNU Go refuses, loses on time,
-does not answer, gives an answer that is not GTP, or exits with an error; 2 if the arguments are wrong. Needs GNU Go
-(Debian: gnugo), and otherwise only Python's standard library.
+does not answer, gives an answer that is not GTP, exits with an error or resigns within its first moves; also if no game
+was counted, or if the two counts of a game are further apart than `--most-apart`; 2 if the arguments are wrong. How far
+they may be apart depends on the network, which says what is dead. With `--rules played-out` nobody has to say it, and
+the counts must be the same. Needs GNU Go (Debian: gnugo), and otherwise only Python's standard library.
 """
 
 import argparse
@@ -23,7 +25,17 @@ from games import Fault, positive, program
 ANSWER_S = 120.0
 # A longer game is a fault.
 MOST_MOVES = 400
-RULES = {"chinese": "--chinese-rules", "japanese": "--japanese-rules"}
+# Who resigns before so many moves of both players has not played.
+LEAST_MOVES = 20
+# By name: what the engine is told, and what GNU Go is. In a game that is played out by Chinese rules the board counts as
+# it lies, so that nobody has to judge what is dead: GNU Go captures all that is before it passes.
+AS_IT_LIES = '{"ko":"SIMPLE","scoring":"AREA","tax":"NONE","suicide":false,"hasButton":false,"whiteHandicapBonus":"0",' \
+    '"friendlyPassOk":false}'
+RULES = {
+    "chinese": ("chinese", ["--chinese-rules"]),
+    "japanese": ("japanese", ["--japanese-rules"]),
+    "played-out": (AS_IT_LIES, ["--chinese-rules", "--play-out-aftermath", "--capture-all-dead"]),
+}
 COLORS = ["black", "white"]
 
 
@@ -93,7 +105,7 @@ class Game:
         for player in [engine, referee]:
             for command in [f"boardsize {arguments.size}", "clear_board", f"komi {arguments.komi}"]:
                 player.ask(command)
-        engine.ask(f"kata-set-rules {arguments.rules}")
+        engine.ask(f"kata-set-rules {RULES[arguments.rules][0]}")
         if self.left is not None:
             engine.ask(f"time_settings {self.left:.0f} 0 0")
 
@@ -133,6 +145,15 @@ def lead(text):
     return float(points) if winner.upper() == "W" else -float(points)
 
 
+def counts(engine, referee, most_apart):
+    """Both players' count of a game that is over: what they say, and White's points minus Black's."""
+    said = [player.ask("final_score") for player in [referee, engine]]
+    theirs, ours = map(lead, said)
+    if abs(theirs - ours) > most_apart:
+        raise Fault(f"the counts are more than {most_apart:g} points apart: {said[0]}, by the engine's count {said[1]}")
+    return said, theirs, ours
+
+
 def play_games(engine, referee, arguments):
     won = agreed = counted = 0
     for number in range(arguments.games):
@@ -140,16 +161,21 @@ def play_games(engine, referee, arguments):
         game = Game(engine, referee, arguments, color)
         loser = game.play()
         if loser:
+            if len(game.moves) < LEAST_MOVES:
+                raise Fault(f"{loser} resigns after {len(game.moves)} moves")
             winner, result = COLORS[loser == "black"], f"{loser} resigns"
         else:
-            theirs, ours = (player.ask("final_score") for player in [referee, engine])
+            said, theirs, ours = counts(engine, referee, arguments.most_apart)
             counted += 1
-            agreed += lead(theirs) == lead(ours)
-            winner = COLORS[lead(theirs) > 0] if lead(theirs) else None
-            result = f"{theirs}, by the engine's count {ours}"
+            agreed += theirs == ours
+            winner = COLORS[theirs > 0] if theirs else None
+            result = f"{said[0]}, by the engine's count {said[1]}"
         won += winner == color
         left = "" if game.left is None else f", {game.left:.1f} s left"
-        print(f"game {number + 1}: the engine is {color}: {result}, {len(game.moves)} moves, slowest {game.slowest:.2f} s{left}", flush=True)
+        print(f"game {number + 1}: the engine is {color}: {result}, {len(game.moves)} moves, "
+              f"slowest {game.slowest:.2f} s{left}", flush=True)
+    if not counted:
+        raise Fault(f"none of {arguments.games} games was counted")
     print(f"{won} of {arguments.games} games won; the scores of {agreed} of {counted} that were counted agree")
 
 
@@ -159,11 +185,16 @@ def parse():
     parser.add_argument("--size", type=positive, default=9, help="sides of the board (default: 9)")
     parser.add_argument("--komi", type=float, default=7.5, help="komi (default: 7.5)")
     parser.add_argument("--rules", choices=sorted(RULES), default="chinese", help="rules (default: chinese)")
+    parser.add_argument("--most-apart", type=float, metavar="POINTS", help="of the two counts (default: 0 if played out, "
+                        "otherwise no limit)")
     parser.add_argument("--clock", type=float, metavar="SECONDS", help="time of the engine for a game (default: no clock)")
     parser.add_argument("--level", type=int, default=10, help="of GNU Go, 1 to 10 (default: 10)")
     parser.add_argument("--seed", type=positive, default=1, help="of GNU Go's chance (default: 1)")
     parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.most_apart is None:
+        arguments.most_apart = 0.0 if arguments.rules == "played-out" else float("inf")
+    return arguments
 
 
 def main():
@@ -171,7 +202,7 @@ def main():
     engines = []
     try:
         engines.append(Engine("the engine", arguments.command))
-        command = [program("gnugo"), "--mode", "gtp", "--level", str(arguments.level), RULES[arguments.rules]]
+        command = [program("gnugo"), "--mode", "gtp", "--never-resign", "--level", str(arguments.level), *RULES[arguments.rules][1]]
         command += ["--seed", str(arguments.seed)]
         engines.append(Engine("GNU Go", command))
         play_games(*engines, arguments)

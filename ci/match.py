@@ -17,6 +17,7 @@ bounds. A game ends by the rules, as a draw at the third occurrence of a positio
 draw after --plies plies. With --clock, an engine that exceeds its time loses.
 """
 import argparse
+import contextlib
 import functools
 import hashlib
 import json
@@ -24,7 +25,6 @@ import math
 import os
 import random
 import shlex
-import shutil
 import statistics
 import sys
 import time
@@ -34,6 +34,7 @@ import chess.engine
 import chess.pgn
 
 from games import clock
+from identity import files
 
 SLACK = 0.05  # seconds below zero that are accepted as delay of the pipe
 
@@ -51,8 +52,11 @@ def openings(path):
                 yield " ".join(fields[:4] + clocks), ()
 
 
-def start(command, options):
+def start(command, options, stack):
+    """Starts an engine, which `stack` closes."""
     engine = chess.engine.SimpleEngine.popen_uci(shlex.split(command), timeout=60)
+    # At once: until it is closed, a thread of python-chess keeps this program from ending.
+    stack.callback(engine.close)
     engine.configure(dict(o.split("=", 1) for o in options))
     return engine
 
@@ -74,21 +78,24 @@ def play(white, black, opening, o):
     board = chess.Board(fen)
     for uci in moves:
         board.push_uci(uci)
-    clock = [o.clock[0], o.clock[0]] if o.clock else None
+    left = [o.clock[0], o.clock[0]] if o.clock else None
     game = object()  # for a new object python-chess sends ucinewgame
     while not (over := result_of(board, o.plies)):
         mover = 0 if board.turn == chess.WHITE else 1
         limit = chess.engine.Limit(nodes=o.nodes)
-        if clock:
-            limit = chess.engine.Limit(white_clock=max(clock[0], 0.001), black_clock=max(clock[1], 0.001), white_inc=o.clock[1], black_inc=o.clock[1])
+        if left:
+            white_left, black_left = (max(seconds, 0.001) for seconds in left)
+            limit = chess.engine.Limit(
+                white_clock=white_left, black_clock=black_left, white_inc=o.clock[1], black_inc=o.clock[1]
+            )
         begun = time.monotonic()
         move = (white, black)[mover].play(board, limit, game=game).move
-        if clock:
-            clock[mover] -= time.monotonic() - begun
-            if clock[mover] < -SLACK:
+        if left:
+            left[mover] -= time.monotonic() - begun
+            if left[mover] < -SLACK:
                 over = ("0-1" if mover == 0 else "1-0", "time")
                 break
-            clock[mover] += o.clock[1]
+            left[mover] += o.clock[1]
         board.push(move)
     return over + ([m.uci() for m in board.move_stack],)
 
@@ -144,19 +151,6 @@ def read(path):
     return said, games
 
 
-def files(command, options):
-    """Returns a short hash of the program and of every file that its command or its options name, by that name."""
-    words = shlex.split(command)
-    named = [part for word in words[1:] + options for part in (word, word.partition("=")[2])]
-    found = {words[0]: shutil.which(words[0])} | {name: name for name in named if os.path.isfile(name)}
-    return {name: held(path) for name, path in found.items() if path}
-
-
-def held(path):
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()[:16]
-
-
 def asked(o, book):
     """The properties that all games of a match share. `openings` is a hash of their order, which depends on the book
     and the seed."""
@@ -186,6 +180,19 @@ def check(said, games, wanted, path):
     sys.exit(f"{path} is of another match: {'; '.join(other)}. Name another file")
 
 
+def play_on(engines, book, games, o):
+    """Plays the games that are missing, and writes each to the file."""
+    with open(o.out, "a", buffering=1) as f:
+        for number in range(len(games), o.games // 2 * 2):
+            opening, first = book[number // 2], ("white", "black")[number % 2]
+            result, how, moves = play(*(engines if first == "white" else engines[::-1]), opening, o)
+            game = {"game": number, "first": first, "result": result, "end": how, "fen": opening[0], "moves": moves}
+            games.append(game)
+            f.write(json.dumps(game) + "\n")
+            if number % 2:
+                print(score(games), flush=True)
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--first")
@@ -202,7 +209,10 @@ def main():
     a.add_argument("--score", metavar="FILE", help="print the score of a file and end")
     o = a.parse_args()
     if o.score:
-        print(score(read(o.score)[1]))
+        games = read(o.score)[1]
+        if not games:
+            sys.exit(f"no games in {o.score}")
+        print(score(games))
         return
     if not (o.first and o.second and o.book and o.out) or (o.nodes is None) == (o.clock is None):
         a.error("give --first, --second, --book, --out and one of --nodes and --clock")
@@ -218,17 +228,9 @@ def main():
     with open(o.out + ".new", "w") as f:
         f.writelines(json.dumps(line) + "\n" for line in [{"match": wanted}, *games])
     os.replace(o.out + ".new", o.out)
-    engines = start(o.first, o.first_option), start(o.second, o.second_option)
-    try:
-        with open(o.out, "a", buffering=1) as f:
-            for number in range(len(games), o.games // 2 * 2):
-                opening, first = book[number // 2], ("white", "black")[number % 2]
-                result, how, moves = play(*(engines if first == "white" else engines[::-1]), opening, o)
-                games.append({"game": number, "first": first, "result": result, "end": how, "fen": opening[0], "moves": moves})
-                f.write(json.dumps(games[-1]) + "\n")
-                if number % 2:
-                    print(score(games), flush=True)
-    finally:
+    with contextlib.ExitStack() as stack:
+        engines = [start(*engine, stack) for engine in ((o.first, o.first_option), (o.second, o.second_option))]
+        play_on(engines, book, games, o)
         for engine in engines:
             engine.quit()
 

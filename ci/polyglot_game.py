@@ -13,13 +13,13 @@ has no `bestmove` or two of them; 2 if the arguments are wrong.
 """
 
 import argparse
+import contextlib
 import logging
 import pathlib
 import re
 import shlex
 import sys
 import tempfile
-import time
 
 try:
     import chess
@@ -27,7 +27,7 @@ try:
 except ImportError:
     sys.exit("polyglot_game.py: the Python module chess is missing: ci/install, or pip install chess")
 
-from games import Fault, clock, program
+from games import Fault, OwnTime, clock, program
 
 # The time that an engine has to start, including the first kernel build on a slow driver, and to answer.
 START_S = 120.0
@@ -47,30 +47,36 @@ SAID = re.compile(r"Engine->Adapter: (\w+)")
 COMPLAINT = re.compile(r"illegal|error|unknown|unexpected|parse|fatal", re.IGNORECASE)
 
 
-def start(folder, side, command):
+def start(folder, side, command, stack):
+    """Starts PolyGlot with an engine, which `stack` closes. Returns it and the path of its log."""
     log = folder / f"{side}.log"
     configuration = folder / f"{side}.ini"
     configuration.write_text(CONFIGURATION.format(here=pathlib.Path.cwd(), command=shlex.join(command), log=log))
     # PolyGlot writes into its own folder, and starts the engine in the current one.
     adapter = [program("polyglot"), str(configuration)]
-    return chess.engine.SimpleEngine.popen_xboard(adapter, timeout=START_S, cwd=folder), log
+    engine = chess.engine.SimpleEngine.popen_xboard(adapter, timeout=START_S, cwd=folder)
+    # At once: until it is closed, a thread of python-chess keeps this program from ending.
+    stack.callback(engine.close)
+    return engine, log
 
 
 def play(engines, base, increment, moves):
     """Plays a game in which both sides ponder. Returns the board and the least time left."""
-    board, clock, least = chess.Board(), [base, base], base
+    board, left, least, own = chess.Board(), [base, base], base, OwnTime()
     while board.fullmove_number <= moves and not board.is_game_over():
         side = 0 if board.turn else 1
         limit = chess.engine.Limit(
-            white_clock=clock[0], black_clock=clock[1], white_inc=increment, black_inc=increment
+            white_clock=left[0], black_clock=left[1], white_inc=increment, black_inc=increment
         )
-        begun = time.monotonic()
+        begun = own.now()
         move = engines[side].play(board, limit, ponder=True).move
-        clock[side] -= time.monotonic() - begun
-        least = min(least, clock[side])
-        if clock[side] < 0:
-            raise Fault(f"{chess.COLOR_NAMES[board.turn]} lost on time, {-clock[side]:.3f} s too many")
-        clock[side] += increment
+        left[side] -= own.now() - begun
+        least = min(least, left[side])
+        if left[side] < 0:
+            raise Fault(f"{chess.COLOR_NAMES[board.turn]} lost on time, {-left[side]:.3f} s too many")
+        left[side] += increment
+        if move is None:
+            raise Fault(f"{chess.COLOR_NAMES[board.turn]} resigned, or offered a draw, in {board.fen()}")
         # An illegal move would have made python-chess raise an error.
         board.push(move)
     return board, least
@@ -106,9 +112,10 @@ def judge(log):
 
 
 def run(arguments):
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        started = [start(folder, side, arguments.command) for side in ("white", "black")]
+    with contextlib.ExitStack() as stack:
+        # Closed last, as the engines write into it.
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        started = [start(folder, side, arguments.command, stack) for side in ("white", "black")]
         board, least = play([engine for engine, _ in started], *arguments.clock, arguments.moves)
         for engine, _ in started:
             engine.quit()

@@ -51,7 +51,7 @@ def main():
         for case in (["--backend=constant"], ["--backend=constant", "--threads=2"], ["--backend=random"]):
             rates.append(rate([*search, *case]))
             yardsticks.append(moves(arguments.perft))
-        one, two, planes = (r / (a + b) * 2 * 400 for r, a, b in zip(rates, yardsticks, yardsticks[1:]))
+        one, _, planes = (r / (a + b) * 2 * 400 for r, a, b in zip(rates, yardsticks, yardsticks[1:]))
         rounds.append((one, planes, rates[1] / rates[0]))
         print("P", *yardsticks, "nodes/s", *rates, file=sys.stderr, flush=True)
     for name, ratios in zip(["constant, in P/400", "random, in P/400", "two threads, in one thread"], zip(*rounds)):

@@ -51,9 +51,13 @@ class Engine:
     def quit(self):
         """Sends `quit` and checks that the engine exits without an error."""
         self.say("quit")
+        self.ends("quit")
+
+    def ends(self, told):
+        """Checks that the engine exits without an error, as it was told to."""
         try:
             status = self.process.wait(END_S)
         except subprocess.TimeoutExpired:
-            self.fail(f"still running {END_S:.0f} s after quit")
+            self.fail(f"still running {END_S:.0f} s after {told}")
         if status != 0:
-            self.fail(f"exit status {status} after quit")
+            self.fail(f"exit status {status} after {told}")

@@ -6,7 +6,8 @@
 
 The exit status is 1 if an engine makes an illegal move, loses on time, does not answer, exits with an error or writes a
 line that is not UCI, or if the host does the work of the backend that was named; 2 if the arguments are wrong. If a
-game ends early, another one follows until both sides have played the number of moves.
+game ends early, another one follows until both sides have played the number of moves. Time in which this script was not
+scheduled itself, because the whole machine stalled, is on nobody's clock.
 """
 
 import argparse
@@ -15,7 +16,6 @@ import logging
 import random
 import re
 import sys
-import time
 
 try:
     import chess
@@ -23,7 +23,7 @@ try:
 except ImportError:
     sys.exit("uci_game.py: the Python module chess is missing: ci/install, or pip install chess")
 
-from games import Fault, clock, positive
+from games import Fault, OwnTime, clock, positive
 
 # The time that an engine has to start, including the first kernel build on a slow driver, and to answer without a
 # clock.
@@ -74,6 +74,7 @@ class Transcript(logging.Handler):
         self.backend = backend
         self.faults = []
         self.counts = dict.fromkeys(["go", *LINES, "stderr"], 0)
+        self.time = OwnTime()
         self.asked = self.answered = 0.0
 
     def emit(self, record):
@@ -91,7 +92,7 @@ class Transcript(logging.Handler):
     def sent(self, line):
         if line.split()[:1] == ["go"]:
             self.counts["go"] += 1
-            self.asked = time.monotonic()
+            self.asked = self.time.now()
 
     def said(self, line):
         kind = next((kind for kind, pattern in LINES.items() if pattern.fullmatch(line)), None)
@@ -102,7 +103,7 @@ class Transcript(logging.Handler):
         if self.backend and STANDS_IN.match(line):
             self.faults.append(f"another backend was named: {line!r}")
         if kind == "bestmove":
-            self.answered = time.monotonic()
+            self.answered = self.time.now()
 
     def check(self):
         if self.faults:
@@ -244,7 +245,9 @@ def main():
         return 1
     left = "" if least is None else f", least time left {least:.3f} s"
     said = ", ".join(f"{count} {kind}" for kind, count in transcript.counts.items() if count)
-    print(f"{arguments.moves} moves a side in {games} games: slowest {slowest:.3f} s{left}; {said}")
+    stalled = transcript.time.stalled
+    stalls = f", {stalled:.3f} s of stalls not counted" if stalled else ""
+    print(f"{arguments.moves} moves a side in {games} games: slowest {slowest:.3f} s{left}{stalls}; {said}")
     return 0
 
 
