@@ -7,7 +7,7 @@ mod common;
 mod driver;
 
 use driver::Engine;
-use oncilla_chess::{History, Move, Terminal, notation};
+use oncilla_chess::{History, Move, Terminal, TwoFold, notation};
 use oncilla_syzygy::three_men::{self, Known};
 use oncilla_syzygy::{RankedMove, Tablebases, Wdl};
 use oncilla_testing::{fixtures, shared};
@@ -249,7 +249,7 @@ fn win(engine: &mut Engine, judge: &Judge, start: &Start, nodes: u32) -> usize {
     engine.say("ucinewgame");
     let end = loop {
         // Rule 50 ends the game at some time.
-        if let Some(end) = game.terminal(moves.len(), false) {
+        if let Some(end) = game.terminal(moves.len(), TwoFold::Ignored) {
             break end;
         }
         let mv = if moves.len() % 2 == 1 {
@@ -374,7 +374,7 @@ fn mate(engine: &mut Engine, start: &Start, nodes: u32) {
     let (mut game, mut moves) = (start.game.clone(), Vec::new());
     engine.say("ucinewgame");
     let end = loop {
-        if let Some(end) = game.terminal(moves.len(), false) {
+        if let Some(end) = game.terminal(moves.len(), TwoFold::Ignored) {
             break end;
         }
         let mv = answer(engine, &start.fen, &moves, &game, nodes);
@@ -429,7 +429,7 @@ fn lines_go_on_where_three_men_are_left() {
         let mv = notation::parse_move(game.board(), text).unwrap_or_else(|error| panic!("{text}: {error}"));
         game.push(mv);
     }
-    assert_eq!(game.terminal(0, false), Some(Terminal::Checkmate), "{line}");
+    assert_eq!(game.terminal(0, TwoFold::Ignored), Some(Terminal::Checkmate), "{line}");
     let mut analysis = Engine::with(&["analysis", "--analysis-pv-len=60"]);
     let named = r#"[{"player":"W","moves":["a1a2"],"untilDepth":1}]"#;
     let query = format!(r#"{{"id":"a","fen":"{fen}","moves":[],"maxVisits":100,"allowMoves":{named}}}"#);

@@ -5,7 +5,7 @@ mod common;
 use common::{json_lines, position, text};
 use oncilla::engine::{BackendKind, Evaluator, EvaluatorSettings, HintsFrom, Weights};
 use oncilla_chess::planes::HistoryFill;
-use oncilla_chess::{History, MoveList, notation};
+use oncilla_chess::{Castling, History, MoveList, notation};
 use oncilla_core::evaluate::Value;
 use oncilla_nets::HeadChoice;
 use oncilla_opencl::kernels::Precision;
@@ -134,7 +134,10 @@ fn check_net(evaluator: &Evaluator, rows: &[(&Json, History)]) -> Worst {
         for (at, (row, history)) in batch.iter().enumerate() {
             history.legal_moves(&mut moves);
             // Lc0's rows write castling as the king's two steps if that is unambiguous, ours as king takes rook.
-            let both = |mv| [false, true].map(|c960| notation::format_move(history.board(), mv, c960).to_string());
+            let both = |mv| {
+                [Castling::Standard, Castling::Chess960]
+                    .map(|castling| notation::format_move(history.board(), mv, castling).to_string())
+            };
             let names: Vec<_> = moves.iter().map(|&mv| both(mv)).collect();
             compare(&mut worst, row, answers.value(at), answers.logits(at), &names);
         }

@@ -7,7 +7,7 @@
 use oncilla_chess::cozy_chess::{
     Board, get_bishop_moves, get_king_moves, get_knight_moves, get_pawn_attacks, get_rook_moves,
 };
-use oncilla_chess::{Color, History, Move as ChessMove, MoveList, Piece, pack};
+use oncilla_chess::{Color, History, Move as ChessMove, MoveList, Piece, TwoFold, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Value, Verdict};
 use oncilla_core::repository::Repository;
@@ -148,7 +148,7 @@ impl Player {
 
     /// Makes `playouts` playouts, including those that restore folded nodes.
     fn play<R: Repository>(&mut self, search: &mut Search<R>, playouts: u64) {
-        let mut done = u64::from(search.nodes());
+        let mut done = u64::from(search.visits());
         while done < playouts {
             match search.gather(&mut self.event) {
                 Gathered::Leaf => self.answer(search),
@@ -161,7 +161,7 @@ impl Player {
             }
             done += 1;
         }
-        assert_eq!(u64::from(search.nodes()) + u64::from(search.restored()), playouts, "no visit is lost");
+        assert_eq!(u64::from(search.visits()) + u64::from(search.restored()), playouts, "no visit is lost");
     }
 
     fn answer<R: Repository>(&mut self, search: &Search<R>) {
@@ -175,7 +175,7 @@ impl Player {
         let board = self.history.board();
         self.logits.clear();
         self.logits.extend(self.moves.iter().map(|&mv| logit(board, mv)));
-        let ended = self.history.terminal_given_moves(!self.moves.is_empty(), self.event.plies(), false);
+        let ended = self.history.terminal_given_moves(!self.moves.is_empty(), self.event.plies(), TwoFold::Ignored);
         let verdict = match ended {
             Some(terminal) if terminal.is_draw() => Verdict::drawn(),
             Some(_) => Verdict::lost(),
@@ -289,7 +289,7 @@ fn ten_million_playouts_in_ten_thousand_nodes() {
     let mut search = room.search();
     let mut player = Player::new(&positions()[0]);
     player.play(&mut search, 10_000_000);
-    say(&format!("10,000,000 playouts in {SMALL} nodes: {} visits, {} pauses", search.nodes(), player.pauses.count));
+    say(&format!("10,000,000 playouts in {SMALL} nodes: {} visits, {} pauses", search.visits(), player.pauses.count));
     assert!(search.repository().live_nodes() <= SMALL);
     assert!(search.best_move().is_some());
 }

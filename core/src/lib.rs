@@ -60,7 +60,7 @@
 //! // The game goes on: what was searched below the moves played is kept. Lines begin at the new root from now on, so
 //! // the evaluator has to follow: four matches are left.
 //! search.advance(&[Move(1), Move(2)]);
-//! assert!(search.nodes() > 0);
+//! assert!(search.visits() > 0);
 //! search.run(&mut Matches(4), MostMoves::<2>, MostPlies::<32>, 100).unwrap();
 //! assert_eq!(search.move_to_play(2, nth), Some(Move(1))); // leaves three, which are lost
 //! ```
@@ -95,7 +95,7 @@
 //! let mut memory = TreeMemory::<200, 5000>::new();
 //! let mut search = Search::new(memory.lend(), Params::default());
 //! let mut events: [Event<32>; 4] = core::array::from_fn(|_| Event::new());
-//! while search.nodes() < 100 {
+//! while search.visits() < 100 {
 //!     search.gather_together(&mut events);
 //!     if events.iter().all(|event| event.met() == Gathered::NoMoves) {
 //!         break; // the game has ended, and no visit will come any more
@@ -158,7 +158,7 @@
 //! let start = Instant::now();
 //! let elapsed_ms = || start.elapsed().as_secs_f64() * 1000.0;
 //! search.start_move();
-//! let budget = manager.on_move_start(&clock, search.nodes().into());
+//! let budget = manager.on_move_start(&clock, search.visits().into());
 //! let mut limits = Limits {
 //!     time: Some(TimeLimit::of(&budget)),
 //!     known_best: Some(KnownBest),

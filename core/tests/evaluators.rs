@@ -60,8 +60,8 @@ fn a_graph_without_keys_answers_as_a_tree() {
         }
         assert_eq!(shape(&tree), shape(&graph), "{seed}");
         assert_eq!(
-            (tree.nodes(), tree.live_nodes(), tree.run_counts()),
-            (graph.nodes(), graph.live_nodes(), graph.run_counts())
+            (tree.visits(), tree.live_nodes(), tree.run_counts()),
+            (graph.visits(), graph.live_nodes(), graph.run_counts())
         );
         assert!((0..=16).all(|edges| !graph.repository().has(Answer::NO_KEY, edges)));
     }
@@ -93,7 +93,7 @@ fn a_leaf_without_a_key_is_no_transposition() {
         assert_eq!(search.settle_transposition(&mut event, Answer::NO_KEY, 2), Ok(false));
         search.answer(&mut event, &even, &mut [0.0; 2]).unwrap();
     }
-    assert_eq!((search.nodes(), search.live_nodes()), (3, 3));
+    assert_eq!((search.visits(), search.live_nodes()), (3, 3));
 }
 
 /// A game whose evaluator panics once it was asked often enough.

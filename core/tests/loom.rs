@@ -141,7 +141,7 @@ fn one_gathers_where_another_answers() {
         answer(&search, &mut first, 1, 1);
         other.join().unwrap();
         assert_eq!(drained(&search), [1]);
-        assert_eq!(search.nodes(), 2);
+        assert_eq!(search.visits(), 2);
     });
 }
 

@@ -290,7 +290,7 @@ impl<R: Repository + Send> Floor<R> {
                 search.pv(&best, line.as_mut_view());
                 let below = best.child().map_or(0, |child| child.edges().map(|edge| edge.n()).sum());
                 let beside = self.aside.load(Relaxed) as u32 + self.plan.in_flight as u32;
-                assert!(below <= search.nodes() + beside);
+                assert!(below <= search.visits() + beside);
             }
             drop(search);
             thread::sleep(Duration::from_micros(100));
@@ -368,7 +368,7 @@ fn check<R: Repository + Send>(search: Search<R>, plan: Plan) -> u64 {
     let search = floor.search.into_inner();
     audit(&search, &plan);
     if forgotten == 0 {
-        let (counted, restored) = (u64::from(search.nodes()) + aside, u64::from(search.restored()));
+        let (counted, restored) = (u64::from(search.visits()) + aside, u64::from(search.restored()));
         // What comes back aside may restore, too.
         let range = if aside == 0 { counted + restored..=counted + restored } else { counted..=counted + restored };
         assert!(range.contains(&done), "visits of the root: {range:?}, and playouts that came back: {done}");

@@ -3,7 +3,7 @@
 use oncilla::options::config::Syntax;
 use oncilla::options::{Change, Typed, config, suboptions, table, time_manager};
 use oncilla::uci::command::{self, Command};
-use oncilla_chess::{History, MoveList, notation};
+use oncilla_chess::{Castling, History, MoveList, notation};
 
 /// The most bytes that a message may have: of a longer line, only a part is repeated to the user.
 const LONGEST_ANSWER: usize = 2000;
@@ -63,10 +63,10 @@ pub fn fen(data: &[u8]) {
 /// Checks a position that was accepted: it can be written and read again, and every move in it can be played, taken
 /// back, and read in the notation in which it is written.
 fn check_position(position: &History) {
-    for shredder in [false, true] {
-        let text = position.to_fen(shredder).to_string();
+    for castling in [Castling::Standard, Castling::Chess960] {
+        let text = position.to_fen(castling).to_string();
         let again: History = History::from_fen(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert_eq!(again.to_fen(shredder).to_string(), text);
+        assert_eq!(again.to_fen(castling).to_string(), text);
         // The boards themselves need not be the same: the library sets its en-passant file after every double step, a
         // FEN (and this program) only if an enemy pawn stands beside the pawn.
         assert!(again.board().same_position(position.board()), "{text}");
@@ -77,8 +77,8 @@ fn check_position(position: &History) {
     position.legal_moves(&mut moves);
     let mut played = position.clone();
     for &mv in moves.iter() {
-        for chess960 in [false, true] {
-            let text = notation::format_move(position.board(), mv, chess960).to_string();
+        for castling in [Castling::Standard, Castling::Chess960] {
+            let text = notation::format_move(position.board(), mv, castling).to_string();
             assert_eq!(notation::parse_move(position.board(), &text), Ok(mv), "{text}");
         }
         played.push(mv);

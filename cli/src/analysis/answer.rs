@@ -1,6 +1,6 @@
 //! Writes the result of a search as one line of an answer.
 
-use oncilla_chess::{Board, Color, History, Move, MoveList, notation, unpack};
+use oncilla_chess::{Board, Castling, Color, History, Move, MoveList, notation, unpack};
 use oncilla_core::evaluate::{Ending, Value};
 use oncilla_core::formula::lcb::Visited;
 use oncilla_core::heapless::Vec as FixedVec;
@@ -136,7 +136,7 @@ impl<'r, 's> Reporter<'r, 's> {
     }
 
     fn text(&self, board: &Board, mv: Move) -> String {
-        notation::format_move(board, mv, self.query.chess960).to_string()
+        notation::format_move(board, mv, Castling::of(self.query.chess960)).to_string()
     }
 
     fn root_info(&self, value: Value, n: u32) -> Json {

@@ -1,6 +1,6 @@
 //! Hashes of positions.
 
-use oncilla_chess::{History, MoveList, Piece, Square};
+use oncilla_chess::{Castling, History, MoveList, Piece, Square};
 
 use crate::digest::digits;
 
@@ -9,7 +9,7 @@ use crate::digest::digits;
 /// is the same for positions that differ only by exchanged colours or, if neither side has castling rights, by left and
 /// right.
 pub fn of(position: &History) -> [String; 2] {
-    let fen = position.to_fen(true);
+    let fen = position.to_fen(Castling::Chess960);
     let fields: Vec<&str> = fen.split(' ').collect();
     let [pieces, side, castling, en_passant] = std::array::from_fn(|at| fields.get(at).copied().unwrap_or("-"));
     let en_passant = if can_capture_on(position, en_passant) { en_passant } else { "-" };

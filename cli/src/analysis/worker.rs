@@ -257,7 +257,7 @@ impl Observer for SearchObserver {
 
     fn look(&mut self, search: &Search<'_>, is_last: bool) {
         if is_last {
-            let (visits, tree_bytes) = (search.nodes(), search.repository().live_bytes());
+            let (visits, tree_bytes) = (search.visits(), search.repository().live_bytes());
             let summary = TreeSummary { id: self.query.id.clone(), turn: self.turn, visits, tree_bytes };
             // The worker receives it, so this can't fail.
             let _ = self.last.send(Ok((self.last_line(search), summary)));

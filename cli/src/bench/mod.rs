@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use fnv::FnvHasher;
-use oncilla_chess::{History, notation, pack};
+use oncilla_chess::{Castling, History, notation, pack};
 use serde::Serialize;
 
 use crate::console::{Console, aside};
@@ -129,7 +129,7 @@ pub fn run(settings: Settings, fens: &[&str], size: Size, mut say: impl FnMut(St
         }
         let seconds = median(&mut times);
         totals.add(&info, &done, seconds);
-        let best = done.best.map(|mv| notation::format_move(position.board(), mv, false));
+        let best = done.best.map(|mv| notation::format_move(position.board(), mv, Castling::Standard));
         let best = best.as_deref().unwrap_or("(none)");
         let nps = per_second(info.nodes, seconds);
         say(format!("{}/{}: {} nodes, {nps} nps, bestmove {best}", index + 1, fens.len(), info.nodes));

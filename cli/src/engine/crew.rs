@@ -198,9 +198,9 @@ mod tests {
         let (playouts, broken, notes) = (shared.counts().playouts, shared.is_broken(), shared.take_notes());
         let search = shared.into_search();
         let has_move = search.best_edge().is_some_and(|edge| edge.mv().is_some());
-        let end = End { playouts, nodes: search.nodes().into(), has_move, broken, notes };
+        let end = End { playouts, nodes: search.visits().into(), has_move, broken, notes };
         search.clear();
-        assert_eq!(search.nodes(), 0);
+        assert_eq!(search.visits(), 0);
         end
     }
 

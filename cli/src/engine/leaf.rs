@@ -5,7 +5,7 @@ use super::batch::Circumstances;
 use super::restrict::Restrictions;
 use super::tables::{TableResult, Tables};
 use fnv::FnvHasher;
-use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, pack};
+use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, TwoFold, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
 use oncilla_core::search::Event;
@@ -85,7 +85,8 @@ impl LeafReader {
         self.salt = self.restrict();
         let key = if self.rules.needs_keys { self.history.graph_key() ^ self.salt_of_ply() } else { 0 };
         let plies = event.plies();
-        let ended = self.history.terminal_given_moves(!self.moves.is_empty(), plies, self.rules.two_fold_draws);
+        let ended =
+            self.history.terminal_given_moves(!self.moves.is_empty(), plies, TwoFold::of(self.rules.two_fold_draws));
         let verdict = match ended {
             Some(terminal) => Some(verdict(terminal)),
             None => self.table_result().map(|result| {

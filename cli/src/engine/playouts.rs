@@ -104,7 +104,7 @@ impl Playouts {
                     Sorted::Waits => {}
                     Sorted::Returned => known += 1,
                     Sorted::Collided => {
-                        let allowed = self.allowed.allowed(search.nodes()) as usize;
+                        let allowed = self.allowed.allowed(search.visits()) as usize;
                         if self.collisions.len() >= allowed.min(batch) {
                             ended = ended.or(Some(Ended::Gathered));
                         }

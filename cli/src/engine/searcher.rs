@@ -532,7 +532,7 @@ pub(super) mod tests {
             searcher.control.begin();
             let go = Go { nodes: Some(nodes), ..Go::default() };
             searcher.search_with_notes(&go, &mut Deaf, Instant::now(), search);
-            search.nodes()
+            search.visits()
         };
         let (mut draws, mut tables) = (searcher.settings.clone(), searcher.settings.clone());
         draws.two_fold_draws = !draws.two_fold_draws;
@@ -542,7 +542,7 @@ pub(super) mod tests {
         for command in [Command::Forget, Command::NewGame, configure(draws), configure(tables)] {
             assert_eq!(nodes_after(&mut searcher, &mut search, 10), 10);
             assert!(searcher.obey(command, &mut search).is_continue());
-            assert_eq!(search.nodes(), 10, "nothing is cleared twice");
+            assert_eq!(search.visits(), 10, "nothing is cleared twice");
             assert_eq!(nodes_after(&mut searcher, &mut search, 5), 5, "a new tree");
         }
         assert_eq!(nodes_after(&mut searcher, &mut search, 7), 7);
@@ -558,7 +558,7 @@ pub(super) mod tests {
             let search_moves = named.iter().map(|mv| mv.parse().unwrap()).collect();
             let go = Go { nodes: Some(nodes), search_moves, ..Go::default() };
             searcher.search_with_notes(&go, &mut Deaf, Instant::now(), &mut search);
-            search.nodes()
+            search.visits()
         };
         assert_eq!(nodes_after(20, &[]), 20);
         assert_eq!(nodes_after(30, &["a2a3", "b2b3"]), 30, "they were among all");
@@ -653,7 +653,7 @@ pub(super) mod tests {
             // Nothing is waited for, but the device is not given up yet.
             let (notes, done) = go(&Go { nodes: Some(100), ..Go::default() });
             assert!(!said(&notes, "takes over"), "{workers:?}: {notes:?}");
-            assert!(done.best.is_some() && done.fault.is_none() && search.nodes() >= 100, "{workers:?}: {done:?}");
+            assert!(done.best.is_some() && done.fault.is_none() && search.visits() >= 100, "{workers:?}: {done:?}");
         }
     }
 }

@@ -132,7 +132,7 @@ impl Snapshot {
             depth: mean_depth(counts),
             seldepth: deepest(counts),
             time_ms: self.since.elapsed().as_millis() as u64,
-            nodes: search.nodes().into(),
+            nodes: search.visits().into(),
             playouts: counts.playouts,
             nps: rate(counts.playouts),
             eps: rate(counts.evaluations),

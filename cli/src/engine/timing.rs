@@ -212,7 +212,7 @@ impl MoveTime {
     /// Playouts that the limits still allow; at least one while there [is no answer](has_answer), because every search
     /// needs one.
     pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
-        let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.nodes().into()));
+        let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.visits().into()));
         let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
         match visits.min(playouts) {
             0 => u64::from(!has_answer(search)),
@@ -263,7 +263,7 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
         time: go.move_time_ms.filter(|_| !go.infinite).map(|ms| TimeLimit::movetime(ms as f64, overhead_ms)),
         visits: go.nodes.filter(|_| !settings.nodes_as_playouts).map(VisitLimit),
         playouts: go.playouts.or(go.nodes.filter(|_| settings.nodes_as_playouts)).map(PlayoutLimit),
-        nodes: None,
+        live_nodes: None,
         depth: go.depth.map(DepthLimit::new),
         mate: go.mate.map(MateLimit),
         // As in Lc0, `SmartPruningFactor` 0 turns these off too.
@@ -281,7 +281,7 @@ fn limits(settings: &Settings, go: &Go) -> Limits {
 pub fn has_answer(search: &Search<'_>) -> bool {
     let mut edges =
         search.root().into_iter().flat_map(|root| root.edges()).filter(|edge| search.may_play(edge)).peekable();
-    match search.nodes() {
+    match search.visits() {
         0 => false,
         1 => true,
         _ => edges.peek().is_none() || edges.any(|edge| edge.completed() > 0),

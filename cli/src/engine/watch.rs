@@ -31,7 +31,7 @@ impl Watch<'_, '_, '_> {
             let ponder_hit = self.control.ponder_hit_at();
             let counts = self.shared.counts();
             let search = self.shared.search();
-            time.start_if_due(self.manager, ponder_hit, search.nodes(), &counts);
+            time.start_if_due(self.manager, ponder_hit, search.visits(), &counts);
             let told = self.control.should_stop();
             let over = time.is_over(self.manager, &search, &counts);
             time.looked(counts.playouts);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oncilla_chess::{History, Move, MoveList, notation};
+use oncilla_chess::{Castling, History, Move, MoveList, notation};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ impl Oracle {
         let value = self.batch.value(at);
         let mut moves = MoveList::new();
         history.legal_moves(&mut moves);
-        let text = |&mv: &Move| notation::format_move(history.board(), mv, *chess960).to_string();
+        let text = |&mv: &Move| notation::format_move(history.board(), mv, Castling::of(*chess960)).to_string();
         let policy = moves.iter().map(text).zip(softmax(self.batch.logits(at))).collect();
         Answer {
             q: value.wl,

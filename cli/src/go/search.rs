@@ -218,7 +218,7 @@ impl<'m> Search<'m> {
 
     /// Visits of the root.
     pub fn visits(&self) -> u64 {
-        self.core.nodes().into()
+        self.core.visits().into()
     }
 
     /// Playouts so far.
@@ -247,7 +247,7 @@ impl<'m> Search<'m> {
     /// In one line: the backend fails before [the search has to end](Self::set_deadline), or the memory is too small
     /// for the root's moves. The playouts that were gathered are taken back.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
-        if self.notes.bytes() >= self.context.plan.notes_bytes && self.core.nodes() > 0 {
+        if self.notes.bytes() >= self.context.plan.notes_bytes && self.core.visits() > 0 {
             return Ok(Step::NoRoom);
         }
         if self.visits() > 0 && self.deadline.is_some() {
@@ -280,7 +280,7 @@ impl<'m> Search<'m> {
             self.spare.push(leaf.playout.event);
         }
         match (ended, refused) {
-            (_, Some(Refused::NoRoom)) if self.core.nodes() == 0 => Err(why_refused(Refused::NoRoom)),
+            (_, Some(Refused::NoRoom)) if self.core.visits() == 0 => Err(why_refused(Refused::NoRoom)),
             (Ended::Full, _) if self.core.recycle() == 0 => Ok(Step::NoRoom),
             (Ended::NoMoves | Ended::Gathered, Some(Refused::NoRoom)) if self.playouts == before => Ok(Step::NoRoom),
             (Ended::NoMoves | Ended::Gathered, _) if self.playouts == before => Ok(Step::NothingToDo),

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use oncilla_chess::notation;
+use oncilla_chess::{Castling, notation};
 use serde_json::{Map, json};
 
 use super::annotate;
@@ -156,7 +156,7 @@ fn head(game: &Game, judgement: &Judgement) -> String {
     let mut position = game.start();
     let moves: Vec<_> = (game.moves.iter().zip(&judgement.moves))
         .map(|(played, judged)| {
-            let text = notation::format_move(position.board(), played.mv, game.chess960).to_string();
+            let text = notation::format_move(position.board(), played.mv, Castling::of(game.chess960)).to_string();
             position.push(played.mv);
             json!({ "loss": judged.loss, "mark": judged.mark.map(|mark| mark.name()), "move": text, "san": judged.san })
         })

@@ -8,7 +8,7 @@
 //! drawn, or where a player may claim that, has brought a draw, whatever the search finds beyond it: so such a position
 //! has two expected scores, one for the move before it and one for the move after it.
 
-use oncilla_chess::{Board, Color, History, Move, MoveList, Terminal, legal_moves, notation};
+use oncilla_chess::{Board, Castling, Color, History, Move, MoveList, Terminal, TwoFold, legal_moves, notation};
 use serde::Deserialize;
 
 use super::pgn::Game;
@@ -109,7 +109,7 @@ impl Position {
             board.play_unchecked(mv);
         }
         let searched = Self {
-            fen: history.to_fen(false).to_string(),
+            fen: history.to_fen(Castling::Standard).to_string(),
             mover: history.side_to_move(),
             winrate,
             played_on: winrate,
@@ -124,7 +124,7 @@ impl Position {
                 None => only_move(history.board()),
             },
             is_drawn: false,
-            is_mate: history.terminal(0, false) == Some(Terminal::Checkmate),
+            is_mate: history.terminal(0, TwoFold::Ignored) == Some(Terminal::Checkmate),
         };
         Ok(match draw_at(history) {
             None => searched,
@@ -144,7 +144,7 @@ impl Position {
 /// Why the last position of `history` is a draw, if it is one. The search of the position, its root, asks nothing of
 /// the game before it; but the position was reached by a move, so here the game counts as it does below a root.
 fn draw_at(history: &History) -> Option<Terminal> {
-    history.terminal(1, false).filter(|end| end.is_draw())
+    history.terminal(1, TwoFold::Ignored).filter(|end| end.is_draw())
 }
 
 /// The only legal move, if there is just one.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, channel};
 
-use oncilla_chess::{History, notation};
+use oncilla_chess::{Castling, History, notation};
 use serde_json::json;
 
 use super::judge::Answer;
@@ -152,7 +152,7 @@ fn query(game: &Game) -> (String, Object) {
     let mut position: History = game.start();
     let mut moves = Vec::with_capacity(game.moves.len());
     for played in &game.moves {
-        moves.push(notation::format_move(position.board(), played.mv, game.chess960).to_string());
+        moves.push(notation::format_move(position.board(), played.mv, Castling::of(game.chess960)).to_string());
         position.push(played.mv);
     }
     let turns: Vec<usize> = (0..=moves.len()).collect();

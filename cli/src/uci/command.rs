@@ -356,6 +356,7 @@ fn read_number(word: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oncilla_chess::Castling;
 
     fn go(text: &str) -> (Go, Vec<String>) {
         let Ok(Some(Command::Go(words))) = parse(text) else { panic!("{text} is no go") };
@@ -415,7 +416,7 @@ mod tests {
     fn positions() {
         let played = |text: &str| {
             let Ok(Some(Command::Position(setup))) = parse(text) else { panic!("{text} is no position") };
-            setup.play().unwrap().to_fen(false).to_string()
+            setup.play().unwrap().to_fen(Castling::Standard).to_string()
         };
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
         assert_eq!(played("position startpos"), start);

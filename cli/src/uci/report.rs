@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use oncilla_chess::cozy_chess::{Board, Color};
-use oncilla_chess::{Move, has_legal_move, notation};
+use oncilla_chess::{Castling, Move, has_legal_move, notation};
 
 use crate::engine::{Done, Info, Line, MoveStats, Observer, Settings};
 use crate::options::Output;
@@ -113,7 +113,7 @@ impl Report {
                 debug_assert!(false, "illegal move {mv} in a line from {}", self.root);
                 break;
             }
-            texts.push(notation::format_move(&board, mv, self.output.chess960).to_string());
+            texts.push(notation::format_move(&board, mv, Castling::of(self.output.chess960)).to_string());
             board.play_unchecked(mv);
         }
         texts.join(" ")
@@ -147,7 +147,7 @@ impl Report {
 
     /// The line of one move. Castling is always written as king takes rook here, as in Lc0.
     fn stats_line(&self, stats: &MoveStats) -> String {
-        let mv = stats.mv.map(|mv| notation::format_move(&self.root, mv, true).to_string());
+        let mv = stats.mv.map(|mv| notation::format_move(&self.root, mv, Castling::Chess960).to_string());
         move_stats::line(stats, mv.as_deref().unwrap_or("node"))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-use oncilla_chess::History;
+use oncilla_chess::{Castling, History};
 
 use crate::engine::{Engine, Go, NO_THREAD};
 use crate::options::{Change, Meaning, OptionError, Typed, UnknownOption, print, table};
@@ -197,7 +197,9 @@ impl Session {
                 self.set_option(&name, value).unwrap_or_else(|error| self.console.note(&error));
             }
             Command::Wait => return self.wait(),
-            Command::Show => self.console.note(&format!("fen {}", self.position.to_fen(self.meaning.output.chess960))),
+            Command::Show => {
+                self.console.note(&format!("fen {}", self.position.to_fen(Castling::of(self.meaning.output.chess960))))
+            }
             Command::Quit => return Break(Exit::Quit),
             Command::Ignored => {}
         }

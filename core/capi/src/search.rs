@@ -212,7 +212,7 @@ pub unsafe extern "C" fn oncilla_advance(
         let (search, moves) = unsafe { (alone(search)?, inputs(moves, count)?) };
         // SAFETY: the contract of the crate.
         let visits = unsafe { outputs(visits, (!visits.is_null()).into())? };
-        let mut kept = search.search.nodes();
+        let mut kept = search.search.visits();
         for &mv in moves {
             kept = search.search.advance(&[Move(mv)]);
         }

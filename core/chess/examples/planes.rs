@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
 use oncilla_chess::planes::{HistoryFill, InputFormat, Planes, encode};
-use oncilla_chess::{History, MoveList, notation, policy};
+use oncilla_chess::{Castling, History, MoveList, notation, policy};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,7 +44,7 @@ fn answer(row: &Value) -> Result<Value, String> {
         .iter()
         .map(|&mv| {
             (
-                notation::format_move(history.board(), mv, true).to_string(),
+                notation::format_move(history.board(), mv, Castling::Chess960).to_string(),
                 policy::index(mv, history.side_to_move(), transform),
             )
         })

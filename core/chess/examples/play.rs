@@ -8,7 +8,9 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 
 use oncilla_chess::exchanges::{self, worth};
-use oncilla_chess::{FenError, History, MIN_CAP, Move, MoveList, Piece, Terminal, notation, pack, unpack};
+use oncilla_chess::{
+    Castling, FenError, History, MIN_CAP, Move, MoveList, Piece, Terminal, TwoFold, notation, pack, unpack,
+};
 use oncilla_core::evaluate::{Answer, Ending, Evaluator, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
 use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
@@ -65,7 +67,7 @@ impl Evaluator for Player {
         let plies = line.len();
         self.follow(line);
         let key = self.history.graph_key();
-        if let Some(end) = self.history.terminal_given_moves(!self.moves.is_empty(), plies, true) {
+        if let Some(end) = self.history.terminal_given_moves(!self.moves.is_empty(), plies, TwoFold::Draw) {
             return Ok(Answer { key, verdict: verdict(end) });
         }
         let mut gains = vec![0; self.moves.len()];
@@ -105,10 +107,10 @@ pub fn play(
     let mut memory = MEMORY.lock().expect("no search panics");
     let mut search = Search::new(memory.lend(), Params::default());
     for _ in 0..plies {
-        if player.history.terminal(1, false).is_some() {
+        if player.history.terminal(1, TwoFold::Ignored).is_some() {
             break;
         }
-        let begun_with = search.nodes();
+        let begun_with = search.visits();
         search.run(&mut player, MostMoves::<256>, MostPlies::<DEPTH>, playouts).expect("every leaf gets its answer");
         player.history.truncate(player.root);
         let nth = |place| player.history.nth_legal_move(place).map(pack).expect("a place among the legal moves");
@@ -123,8 +125,9 @@ pub fn play(
 #[allow(dead_code, reason = "a test uses the rest")]
 fn main() -> Result<(), FenError> {
     let fen = std::env::args().nth(1).unwrap_or_else(|| oncilla_chess::Board::startpos().to_string());
-    let print = |history: &Record, mv, _| println!("{}", notation::format_move(history.board(), mv, false));
+    let print =
+        |history: &Record, mv, _| println!("{}", notation::format_move(history.board(), mv, Castling::Standard));
     let game = play(&fen, 2000, 200, print)?;
-    println!("{}\n{:?}", game.board(), game.terminal(1, false));
+    println!("{}\n{:?}", game.board(), game.terminal(1, TwoFold::Ignored));
     Ok(())
 }

@@ -15,7 +15,7 @@
 
 use std::time::Instant;
 
-use oncilla_chess::{History, MoveList, Terminal, pack};
+use oncilla_chess::{History, MoveList, Terminal, TwoFold, pack};
 
 /// Plies of a line.
 const PLIES: usize = 5;
@@ -95,7 +95,7 @@ fn replay(root: &mut Root, moves: &mut MoveList) -> u64 {
         let Some(last) = root.history.nth_legal_move(*index) else { continue };
         root.history.push(last);
         root.history.legal_moves(moves);
-        let terminal = root.history.terminal_given_moves(!moves.is_empty(), PLIES, true);
+        let terminal = root.history.terminal_given_moves(!moves.is_empty(), PLIES, TwoFold::Draw);
         sum = sum.rotate_left(1) ^ root.history.graph_key() ^ moves.len() as u64;
         sum += u64::from(terminal.is_some_and(Terminal::is_draw));
     }

@@ -10,6 +10,7 @@ use cozy_chess::{
 use heapless::String;
 
 use crate::history::History;
+use crate::notation::Castling;
 
 /// The content of a FEN.
 pub(crate) struct Setup {
@@ -324,27 +325,27 @@ pub type FenText = String<100>;
 impl<const CAP: usize> History<CAP> {
     /// The last position as a FEN.
     ///
-    /// `shredder` writes castling rights as rook files (`HAha`). Otherwise they are `KQkq`, and a file letter only
-    /// for a rook that is not the outermost (X-FEN). The en-passant square is written when [`crate::Position`] has
+    /// [`Castling::Chess960`] writes castling rights as rook files (`HAha`, Shredder-FEN). Otherwise they are `KQkq`,
+    /// and a file letter only for a rook that is not the outermost (X-FEN). The en-passant square is written when [`crate::Position`] has
     /// the flag.
     ///
     /// ```
-    /// use oncilla_chess::History;
+    /// use oncilla_chess::{Castling, History};
     /// let history: History = History::startpos();
-    /// assert_eq!(history.to_fen(false), "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
+    /// assert_eq!(history.to_fen(Castling::Standard), "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
     /// ```
-    pub fn to_fen(&self, shredder: bool) -> FenText {
+    pub fn to_fen(&self, castling: Castling) -> FenText {
         let mut text = FenText::new();
-        let written = self.write_fen(&mut text, shredder);
+        let written = self.write_fen(&mut text, castling);
         debug_assert!(written.is_ok(), "every FEN has room");
         text
     }
 
-    fn write_fen(&self, out: &mut impl Write, shredder: bool) -> fmt::Result {
+    fn write_fen(&self, out: &mut impl Write, castling: Castling) -> fmt::Result {
         let board = self.board();
         write_pieces(out, board)?;
         write!(out, " {} ", board.side_to_move())?;
-        write_castling(out, board, shredder)?;
+        write_castling(out, board, castling)?;
         match self.last().en_passant() {
             Some(file) => write!(out, " {}", Square::new(file, Rank::Sixth.relative_to(board.side_to_move())))?,
             None => write!(out, " -")?,
@@ -379,7 +380,7 @@ fn write_pieces(out: &mut impl Write, board: &Board) -> fmt::Result {
     Ok(())
 }
 
-fn write_castling(out: &mut impl Write, board: &Board, shredder: bool) -> fmt::Result {
+fn write_castling(out: &mut impl Write, board: &Board, castling: Castling) -> fmt::Result {
     if Color::ALL.iter().all(|&color| *board.castle_rights(color) == CastleRights::EMPTY) {
         return out.write_char('-');
     }
@@ -392,7 +393,7 @@ fn write_castling(out: &mut impl Write, board: &Board, shredder: bool) -> fmt::R
         let outermost_long = File::ALL.into_iter().find(is_rook);
         for (right, outermost, letter) in [(rights.short, outermost_short, 'k'), (rights.long, outermost_long, 'q')] {
             if let Some(file) = right {
-                let by_letter = !shredder && right == outermost;
+                let by_letter = castling == Castling::Standard && right == outermost;
                 out.write_char(cased(if by_letter { letter } else { file.into() }, color))?;
             }
         }
@@ -420,13 +421,13 @@ mod tests {
             "4k3/8/8/8/8/8/8/RR2K2R w KB - 3 7",
             "4k3/8/8/8/8/8/8/4K3 b - - 65535 65535",
         ] {
-            assert_eq!(Game::from_fen(fen).unwrap().to_fen(false), fen);
+            assert_eq!(Game::from_fen(fen).unwrap().to_fen(Castling::Standard), fen);
         }
         let shredder = "1rkr4/ppp2ppp/8/8/8/8/PPP2PPP/1RKR4 w DBdb - 2 12";
-        assert_eq!(Game::from_fen(shredder).unwrap().to_fen(true), shredder);
+        assert_eq!(Game::from_fen(shredder).unwrap().to_fen(Castling::Chess960), shredder);
         let by_letters = "1rkr4/ppp2ppp/8/8/8/8/PPP2PPP/1RKR4 w KQkq - 2 12";
-        assert_eq!(Game::from_fen(by_letters).unwrap().to_fen(true), shredder);
-        assert_eq!(Game::from_fen(shredder).unwrap().to_fen(false), by_letters);
+        assert_eq!(Game::from_fen(by_letters).unwrap().to_fen(Castling::Chess960), shredder);
+        assert_eq!(Game::from_fen(shredder).unwrap().to_fen(Castling::Standard), by_letters);
     }
 
     /// With all eight pawns no piece can be a promoted one.
@@ -445,9 +446,9 @@ mod tests {
 
     #[test]
     fn trailing_fields_may_be_missing() {
-        let whole = Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - - 0 1").unwrap().to_fen(false);
+        let whole = Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - - 0 1").unwrap().to_fen(Castling::Standard);
         for fen in ["4k3/8/8/8/8/8/8/4K3", "4k3/8/8/8/8/8/8/4K3 w", "4k3/8/8/8/8/8/8/4K3  w -  - 0 0 "] {
-            assert_eq!(Game::from_fen(fen).unwrap().to_fen(false), whole);
+            assert_eq!(Game::from_fen(fen).unwrap().to_fen(Castling::Standard), whole);
         }
     }
 
@@ -461,7 +462,7 @@ mod tests {
             ("1b1k4/8/8/1rPpK3/8/8/8/8 w - d6 0 1", "1b1k4/8/8/1rPpK3/8/8/8/8 w - - 0 1"),
         ] {
             let game = Game::from_fen(fen).unwrap();
-            assert_eq!((game.last().en_passant(), game.to_fen(false).as_str()), (None, without));
+            assert_eq!((game.last().en_passant(), game.to_fen(Castling::Standard).as_str()), (None, without));
         }
         // A flag that a double step can have left is kept, even if no pawn can use it.
         assert_eq!(Game::from_fen("4k3/8/8/2p5/8/8/8/4K3 w - c6").unwrap().last().en_passant(), Some(File::C));

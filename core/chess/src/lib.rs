@@ -15,14 +15,14 @@
 //!
 //! ```
 //! use oncilla_chess::planes::{HistoryFill, InputFormat, Planes, encode};
-//! use oncilla_chess::{History, MoveList, notation, policy};
+//! use oncilla_chess::{History, MoveList, TwoFold, notation, policy};
 //!
 //! let mut history: History = History::startpos();
 //! for text in ["e2e4", "c7c5"] {
 //!     let mv = notation::parse_move(history.board(), text)?;
 //!     history.push(mv);
 //! }
-//! assert_eq!(history.terminal(2, true), None);
+//! assert_eq!(history.terminal(2, TwoFold::Draw), None);
 //!
 //! let mut planes = Planes::default();
 //! let transform = encode(&history, InputFormat::Classical112, HistoryFill::FenOnly, &mut planes);
@@ -59,5 +59,6 @@ pub use history::{DEFAULT_CAP, History, IllegalMove, MIN_CAP, Position};
 pub use move_list::MoveList;
 pub use movegen::{has_legal_move, legal_moves, nth_legal_move, sliding_attacks};
 pub use moves::{pack, unpack};
-pub use terminal::Terminal;
+pub use notation::Castling;
+pub use terminal::{Terminal, TwoFold};
 pub use transform::Transform;

@@ -114,15 +114,31 @@ fn castling_by_king_squares(board: &Board, mv: Move) -> Option<Move> {
     rook.map(|file| Move { to: Square::new(file, rank), ..mv })
 }
 
+/// How castling is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Castling {
+    /// Moves by the king's own two squares (`e1g1`), rights as `KQkq`; what that can't say, as in Chess960.
+    Standard,
+    /// Moves as king takes rook (`e1h1`), rights by the rooks' files (`HAha`, Shredder-FEN).
+    Chess960,
+}
+
+impl Castling {
+    /// As in Chess960 if the game is `chess960`.
+    pub fn of(chess960: bool) -> Self {
+        if chess960 { Self::Chess960 } else { Self::Standard }
+    }
+}
+
 /// Writes a legal move of `board`.
 ///
-/// Castling is king takes rook if `chess960`, and also otherwise unless the king stands on the e file and the rook on
+/// With [`Castling::Standard`], castling is king takes rook, too, unless the king stands on the e file and the rook on
 /// the a or h file: only then do the king's two squares say what is meant.
-pub fn format_move(board: &Board, mv: Move, chess960: bool) -> MoveText {
-    let castles = board.colors(board.side_to_move()).has(mv.to);
+pub fn format_move(board: &Board, mv: Move, castling: Castling) -> MoveText {
+    let by_king = castling == Castling::Standard && board.colors(board.side_to_move()).has(mv.to);
     let to = match (mv.from.file(), mv.to.file()) {
-        (File::E, File::H) if castles && !chess960 => Square::new(File::G, mv.to.rank()),
-        (File::E, File::A) if castles && !chess960 => Square::new(File::C, mv.to.rank()),
+        (File::E, File::H) if by_king => Square::new(File::G, mv.to.rank()),
+        (File::E, File::A) if by_king => Square::new(File::C, mv.to.rank()),
         _ => mv.to,
     };
     let mut text = MoveText::new();
@@ -155,8 +171,8 @@ mod tests {
             let board = board(fen);
             let mv = parse_move(&board, takes_rook).unwrap();
             assert_eq!(parse_move(&board, king_squares), Ok(mv));
-            assert_eq!(format_move(&board, mv, false), king_squares);
-            assert_eq!(format_move(&board, mv, true), takes_rook);
+            assert_eq!(format_move(&board, mv, Castling::Standard), king_squares);
+            assert_eq!(format_move(&board, mv, Castling::Chess960), takes_rook);
         }
     }
 
@@ -165,12 +181,12 @@ mod tests {
         let inner_rook = board("4k3/8/8/8/8/8/8/4KR2 w F -");
         let castles = parse_move(&inner_rook, "e1f1").unwrap();
         assert_eq!(parse_move(&inner_rook, "e1g1"), Ok(castles));
-        assert_eq!(format_move(&inner_rook, castles, false), "e1f1");
+        assert_eq!(format_move(&inner_rook, castles, Castling::Standard), "e1f1");
         let other_king = board("4k3/8/8/8/8/8/8/5K1R w H -");
         let castles = parse_move(&other_king, "f1h1").unwrap();
-        assert_eq!(format_move(&other_king, castles, false), "f1h1");
+        assert_eq!(format_move(&other_king, castles, Castling::Standard), "f1h1");
         let step = parse_move(&other_king, "f1g1").unwrap();
-        assert_eq!((step.to, format_move(&other_king, step, false).as_str()), (Square::G1, "f1g1"));
+        assert_eq!((step.to, format_move(&other_king, step, Castling::Standard).as_str()), (Square::G1, "f1g1"));
     }
 
     #[test]
@@ -179,7 +195,7 @@ mod tests {
         assert_eq!(refusal(&without_rights, "e1g1"), MoveRefusal::Illegal);
         assert_eq!(refusal(&without_rights, "e1h1"), MoveRefusal::Illegal);
         let rook_on_e1 = board("3k4/8/8/8/8/8/K7/4R3 w - -");
-        assert_eq!(format_move(&rook_on_e1, parse_move(&rook_on_e1, "e1h1").unwrap(), false), "e1h1");
+        assert_eq!(format_move(&rook_on_e1, parse_move(&rook_on_e1, "e1h1").unwrap(), Castling::Standard), "e1h1");
     }
 
     #[test]

@@ -33,32 +33,43 @@ impl Terminal {
     }
 }
 
+/// What a search makes of the second occurrence of a position: Lc0's `TwoFoldDraws`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TwoFold {
+    /// A draw, four plies below the root at least.
+    Draw,
+    /// Nothing yet: the game goes on, as it does by the rules.
+    Ignored,
+}
+
+impl TwoFold {
+    /// A draw if `draws`.
+    pub fn of(draws: bool) -> Self {
+        if draws { Self::Draw } else { Self::Ignored }
+    }
+}
+
 impl<const CAP: usize> History<CAP> {
     /// Why the last position is terminal; `None` while the game goes on.
     ///
     /// `plies_from_root` is the position's depth below the root of the search. The root itself (0) is terminal only
     /// if it has no legal move: a search was asked for, so the game goes on whatever its counters say.
-    /// Mate and stalemate come before material, rule 50, the third occurrence and, with `two_fold_draws`, the second
+    /// Mate and stalemate come before material, rule 50, the third occurrence and, with [`TwoFold::Draw`], the second
     /// occurrence at least four plies below the root.
     ///
     /// ```
-    /// use oncilla_chess::{History, Terminal};
+    /// use oncilla_chess::{History, Terminal, TwoFold};
     /// let history: History = History::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 99 80")?;
-    /// assert_eq!(history.terminal(0, true), Some(Terminal::Stalemate));
+    /// assert_eq!(history.terminal(0, TwoFold::Draw), Some(Terminal::Stalemate));
     /// # Ok::<(), oncilla_chess::FenError>(())
     /// ```
-    pub fn terminal(&self, plies_from_root: usize, two_fold_draws: bool) -> Option<Terminal> {
+    pub fn terminal(&self, plies_from_root: usize, two_fold: TwoFold) -> Option<Terminal> {
         let has_moves = has_legal_move(self.board());
-        self.terminal_given_moves(has_moves, plies_from_root, two_fold_draws)
+        self.terminal_given_moves(has_moves, plies_from_root, two_fold)
     }
 
     /// [`History::terminal`] for a caller that has generated the moves already: `has_moves` says whether there is one.
-    pub fn terminal_given_moves(
-        &self,
-        has_moves: bool,
-        plies_from_root: usize,
-        two_fold_draws: bool,
-    ) -> Option<Terminal> {
+    pub fn terminal_given_moves(&self, has_moves: bool, plies_from_root: usize, two_fold: TwoFold) -> Option<Terminal> {
         let last = self.last();
         if !has_moves {
             let mated = !last.board().checkers().is_empty();
@@ -76,7 +87,7 @@ impl<const CAP: usize> History<CAP> {
         if last.repetitions() >= 2 {
             return Some(Terminal::Threefold);
         }
-        (two_fold_draws && repeats_below_root(last, plies_from_root))
+        (two_fold == TwoFold::Draw && repeats_below_root(last, plies_from_root))
             .then_some(Terminal::TwoFold { cycle: last.cycle_length() })
     }
 }
@@ -109,7 +120,7 @@ impl<const CAP: usize> History<CAP> {
                 continue;
             }
             self.push(mv);
-            let terminal = self.terminal(1, false);
+            let terminal = self.terminal(1, TwoFold::Ignored);
             self.pop();
             if matches!(terminal, Some(Terminal::FiftyMoves | Terminal::Threefold)) {
                 each(at);
@@ -182,8 +193,8 @@ mod tests {
         ] {
             let history = history(fen, "");
             let expected = drawn.then_some(Terminal::Material);
-            assert_eq!(history.terminal(1, true), expected, "{fen}");
-            assert_eq!(history.terminal(0, true), None, "the root goes on: {fen}");
+            assert_eq!(history.terminal(1, TwoFold::Draw), expected, "{fen}");
+            assert_eq!(history.terminal(0, TwoFold::Draw), None, "the root goes on: {fen}");
         }
     }
 
@@ -198,22 +209,22 @@ mod tests {
     fn mate_comes_before_rule_50() {
         let mate = history("7k/8/6K1/8/8/8/8/R7 w - - 99 90", "a1a8");
         assert_eq!(mate.rule50(), 100);
-        assert_eq!(mate.terminal(1, true), Some(Terminal::Checkmate));
+        assert_eq!(mate.terminal(1, TwoFold::Draw), Some(Terminal::Checkmate));
         let quiet = history("7k/8/6K1/8/8/8/8/R7 w - - 99 90", "a1b1");
-        assert_eq!(quiet.terminal(1, true), Some(Terminal::FiftyMoves));
-        assert_eq!(quiet.terminal(0, true), None);
+        assert_eq!(quiet.terminal(1, TwoFold::Draw), Some(Terminal::FiftyMoves));
+        assert_eq!(quiet.terminal(0, TwoFold::Draw), None);
     }
 
     #[test]
     fn repetitions_count_from_the_root_and_from_the_rules() {
         let once = history(START, KNIGHTS_OUT_AND_BACK);
-        assert_eq!(once.terminal(4, true), Some(Terminal::TwoFold { cycle: 4 }));
-        assert_eq!(once.terminal(4, false), None);
-        assert_eq!(once.terminal(3, true), None, "the first occurrence lies before the root");
+        assert_eq!(once.terminal(4, TwoFold::Draw), Some(Terminal::TwoFold { cycle: 4 }));
+        assert_eq!(once.terminal(4, TwoFold::Ignored), None);
+        assert_eq!(once.terminal(3, TwoFold::Draw), None, "the first occurrence lies before the root");
         let mut twice = once;
         for text in KNIGHTS_OUT_AND_BACK.split_whitespace() {
             twice.push(parse_move(twice.board(), text).unwrap());
         }
-        assert_eq!(twice.terminal(1, false), Some(Terminal::Threefold));
+        assert_eq!(twice.terminal(1, TwoFold::Ignored), Some(Terminal::Threefold));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use oncilla_chess::{File, History, MIN_CAP, Move, MoveList, Piece, Rank, Square, Terminal};
+use oncilla_chess::{Castling, File, History, MIN_CAP, Move, MoveList, Piece, Rank, Square, Terminal, TwoFold};
 
 type Game = History<MIN_CAP>;
 
@@ -91,7 +91,7 @@ struct Place {
 
 impl Place {
     fn of(game: &Game) -> Self {
-        let placement = game.to_fen(true).split(' ').take(3).collect::<Vec<_>>().join(" ");
+        let placement = game.to_fen(Castling::Chess960).split(' ').take(3).collect::<Vec<_>>().join(" ");
         let board = game.board();
         let to = board.en_passant().map(|file| Square::new(file, Rank::Sixth.relative_to(board.side_to_move())));
         let mut moves = MoveList::new();
@@ -134,7 +134,7 @@ impl Walk {
     fn visit(&mut self, game: &mut Game, facts: Facts, depth: u32, left: u32) -> u64 {
         let mut moves = MoveList::new();
         game.legal_moves(&mut moves);
-        let terminal = game.terminal_given_moves(!moves.is_empty(), depth as usize, true).map(without_cycle);
+        let terminal = game.terminal_given_moves(!moves.is_empty(), depth as usize, TwoFold::Draw).map(without_cycle);
         let mut children = Vec::new();
         // Draws by repetition go on here: games that share a node must have the same future beyond it.
         for &mv in moves.iter().take_while(|_| left > 0) {

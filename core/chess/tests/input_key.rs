@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use oncilla_chess::planes::{HistoryFill, InputFormat, PLANES, PlaneSet, Planes, encode, key};
-use oncilla_chess::{History, MIN_CAP, MoveList, pack};
+use oncilla_chess::{Castling, History, MIN_CAP, MoveList, pack};
 
 const FILLS: [HistoryFill; 3] = [HistoryFill::No, HistoryFill::FenOnly, HistoryFill::Always];
 
@@ -85,7 +85,7 @@ struct Seen {
 impl Seen {
     fn check(&mut self, history: &History<MIN_CAP>, view: View, both_ways: bool) {
         let (key, facts) = (key(history, view.format, view.fill, view.planes), facts(history, view));
-        let context = || format!("{} after {} plies, {view:?}", history.to_fen(true), history.len() - 1);
+        let context = || format!("{} after {} plies, {view:?}", history.to_fen(Castling::Chess960), history.len() - 1);
         assert_eq!(*self.facts_of_key.entry(key).or_insert(facts), facts, "{}", context());
         if both_ways {
             assert_eq!(*self.key_of_facts.entry(facts).or_insert(key), key, "{}", context());

@@ -5,7 +5,7 @@
 //! second in release; with a million, most positions are counted to depth 4 in half a minute; the deepest counts of the
 //! files take days.
 
-use oncilla_chess::{FenField, History, MIN_CAP, MoveList};
+use oncilla_chess::{Castling, FenField, History, MIN_CAP, MoveList};
 
 /// The most leaves that a count may have by default.
 const DEFAULT_NODES: u64 = 40_000;
@@ -47,7 +47,12 @@ fn check(file: &str, nodes: u64) {
             let (depth, leaves) = count.trim().split_once(' ').unwrap();
             let (depth, leaves) = (depth.parse().unwrap(), leaves.trim().parse().unwrap());
             if leaves <= nodes {
-                assert_eq!(perft(history, depth), leaves, "{file}: {} to depth {depth}", history.to_fen(true));
+                assert_eq!(
+                    perft(history, depth),
+                    leaves,
+                    "{file}: {} to depth {depth}",
+                    history.to_fen(Castling::Chess960)
+                );
                 counts += 1;
             }
         }

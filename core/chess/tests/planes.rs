@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 
 use flate2::read::GzDecoder;
 use oncilla_chess::planes::{HistoryFill, InputFormat, Planes, encode};
-use oncilla_chess::{Color, FenField, History, Move, MoveList, Square, Transform, notation, policy};
+use oncilla_chess::{Castling, Color, FenField, History, Move, MoveList, Square, Transform, notation, policy};
 use serde_json::Value;
 
 /// Recorded positions whose FEN is refused: White's knight on e2 attacks Black's king, and it is White's move.
@@ -110,7 +110,7 @@ fn policy_indices(history: &History, chess960: bool, transform: Transform) -> BT
         0 => policy::index(mv, history.side_to_move(), transform),
         _ => index_as_recorded(mv, history.side_to_move()),
     };
-    let text = |mv| notation::format_move(history.board(), mv, chess960).to_string();
+    let text = |mv| notation::format_move(history.board(), mv, Castling::of(chess960)).to_string();
     moves.iter().map(|&mv| (text(mv), index(mv))).collect()
 }
 

@@ -3,16 +3,16 @@
 #[path = "../examples/play.rs"]
 mod play;
 
-use oncilla_chess::{Terminal, notation};
+use oncilla_chess::{Castling, Terminal, TwoFold, notation};
 
 /// Plays from a position, and returns the moves and how the game ended.
 fn played(fen: &str, playouts: u64, plies: usize) -> (Vec<String>, Option<Terminal>) {
     let mut moves = Vec::new();
     let each = |history: &play::Record, mv, _| {
-        moves.push(notation::format_move(history.board(), mv, false).to_string());
+        moves.push(notation::format_move(history.board(), mv, Castling::Standard).to_string());
     };
     let game = play::play(fen, playouts, plies, each).unwrap();
-    (moves, game.terminal(1, false))
+    (moves, game.terminal(1, TwoFold::Ignored))
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn no_piece_hangs_and_the_tree_is_kept() {
     let mut kept = Vec::new();
     let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
     let game = play::play(fen, 300, 20, |_, _, begun_with| kept.push(begun_with)).unwrap();
-    assert_eq!((kept.len(), game.terminal(1, false)), (20, None));
+    assert_eq!((kept.len(), game.terminal(1, TwoFold::Ignored)), (20, None));
     assert!(kept[0] == 0 && kept[1..].iter().all(|visits| *visits > 0), "{kept:?}");
     let pieces = |color| game.board().colors(color).len();
     let (white, black) = (pieces(oncilla_chess::Color::White), pieces(oncilla_chess::Color::Black));

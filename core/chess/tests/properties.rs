@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use oncilla_chess::planes::{HistoryFill, InputFormat, Planes, encode};
-use oncilla_chess::{Board, History, MIN_CAP, Move, MoveList, Piece, Square, Terminal, notation, pack, policy, unpack};
+use oncilla_chess::{
+    Board, Castling, History, MIN_CAP, Move, MoveList, Piece, Square, Terminal, TwoFold, notation, pack, policy, unpack,
+};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 /// More plies than a short history holds, and enough to empty a board.
@@ -80,12 +82,12 @@ fn snapshot<const CAP: usize>(history: &History<CAP>) -> impl PartialEq + std::f
     let mut planes = Planes::default();
     encode(history, InputFormat::Classical112, HistoryFill::FenOnly, &mut planes);
     let counters = (history.len(), history.ply(), history.rule50(), history.repetitions(), history.cycle_length());
-    (history.to_fen(true), (history.key(), history.graph_key()), counters, planes)
+    (history.to_fen(Castling::Chess960), (history.key(), history.graph_key()), counters, planes)
 }
 
 /// Pieces, side to move, castling rights: the first three fields of a FEN.
 fn placement<const CAP: usize>(history: &History<CAP>) -> String {
-    history.to_fen(true).split(' ').take(3).collect::<Vec<_>>().join(" ")
+    history.to_fen(Castling::Chess960).split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// Where a pawn can be captured en passant: a legal pawn move that changes file and lands on an empty square.
@@ -161,13 +163,13 @@ fn legal_moves_are_those_of_cozy_chess_and_nth_is_their_index() {
                 false
             });
             let (as_set, theirs): (HashSet<_>, HashSet<_>) = (ours.iter().collect(), theirs.iter().collect());
-            assert_eq!(as_set, theirs, "{}", history.to_fen(true));
-            assert_eq!(as_set.len(), ours.len(), "a move comes twice: {}", history.to_fen(true));
+            assert_eq!(as_set, theirs, "{}", history.to_fen(Castling::Chess960));
+            assert_eq!(as_set.len(), ours.len(), "a move comes twice: {}", history.to_fen(Castling::Chess960));
             for (index, &mv) in ours.iter().enumerate() {
                 assert_eq!(history.nth_legal_move(index), Some(mv));
             }
             assert_eq!(history.nth_legal_move(ours.len()), None);
-            assert_eq!(history.terminal(0, true).is_some(), ours.is_empty());
+            assert_eq!(history.terminal(0, TwoFold::Draw).is_some(), ours.is_empty());
         };
         visit(&history);
         for mv in game.moves() {
@@ -186,7 +188,7 @@ fn graph_keys_never_come_twice_along_a_game() {
         let mut seen = HashSet::from([history.graph_key()]);
         for mv in game.moves() {
             history.push(mv);
-            assert!(seen.insert(history.graph_key()), "{}", history.to_fen(true));
+            assert!(seen.insert(history.graph_key()), "{}", history.to_fen(Castling::Chess960));
         }
         true
     }
@@ -296,13 +298,13 @@ fn text_comes_back_as_it_was() {
         for mv in game.moves() {
             history.push(mv);
             for shredder in [false, true] {
-                let read = History::<MIN_CAP>::from_fen(&history.to_fen(shredder)).unwrap();
-                assert_eq!(read.to_fen(true), history.to_fen(true));
+                let read = History::<MIN_CAP>::from_fen(&history.to_fen(Castling::of(shredder))).unwrap();
+                assert_eq!(read.to_fen(Castling::Chess960), history.to_fen(Castling::Chess960));
                 assert_eq!(legal(&read), legal(&history));
             }
             for &mv in &legal(&history) {
                 for chess960 in [false, true] {
-                    let text = notation::format_move(history.board(), mv, chess960);
+                    let text = notation::format_move(history.board(), mv, Castling::of(chess960));
                     assert_eq!(notation::parse_move(history.board(), &text), Ok(mv));
                 }
             }
@@ -319,7 +321,7 @@ fn no_text_panics() {
         let history = History::<MIN_CAP>::startpos();
         let _ = notation::parse_move(history.board(), &text);
         // Text that is nearly right gets further than text that is not.
-        let mut near: Vec<char> = history.to_fen(false).chars().collect();
+        let mut near: Vec<char> = history.to_fen(Castling::Standard).chars().collect();
         let at = cut % near.len();
         near[at] = text.chars().next().unwrap_or('/');
         let near: String = near.into_iter().collect();
@@ -342,7 +344,7 @@ fn moves_that_draw_by_history_are_found() {
             let draws = |&mv: &Move| {
                 let mut after = history.clone();
                 after.push(mv);
-                matches!(after.terminal(1, false), Some(Terminal::FiftyMoves | Terminal::Threefold))
+                matches!(after.terminal(1, TwoFold::Ignored), Some(Terminal::FiftyMoves | Terminal::Threefold))
             };
             let expected: Vec<usize> = (0..moves.len()).filter(|&at| draws(&moves[at])).collect();
             let (mut found, mut walked) = (Vec::new(), history.clone());

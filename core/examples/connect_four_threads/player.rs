@@ -69,7 +69,7 @@ impl<'m> Player<'m> {
     pub fn think(&mut self, clock: &Clock, threads: usize) -> Option<Thought> {
         let search = self.search.get_mut().unwrap_or_else(PoisonError::into_inner);
         search.start_move();
-        let budget = self.manager.on_move_start(clock, search.nodes().into());
+        let budget = self.manager.on_move_start(clock, search.visits().into());
         let limits = Limits {
             time: Some(TimeLimit::of(&budget)),
             only_move: Some(OnlyMove),

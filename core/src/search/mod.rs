@@ -116,7 +116,7 @@ pub struct Search<R> {
 impl<R: Repository> fmt::Debug for Search<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Search")
-            .field("nodes", &self.nodes())
+            .field("nodes", &self.visits())
             .field("live_nodes", &self.repository.live_nodes())
             .field("params", &self.params)
             .finish_non_exhaustive()
@@ -126,7 +126,7 @@ impl<R: Repository> fmt::Debug for Search<R> {
 #[cfg(feature = "defmt")]
 impl<R: Repository> defmt::Format for Search<R> {
     fn format(&self, f: defmt::Formatter<'_>) {
-        let (nodes, live_nodes) = (self.nodes(), self.live_nodes());
+        let (nodes, live_nodes) = (self.visits(), self.live_nodes());
         defmt::write!(f, "Search {{ nodes: {}, live_nodes: {}, params: {}, .. }}", nodes, live_nodes, self.params);
     }
 }
@@ -285,7 +285,7 @@ impl<R: Repository> Search<R> {
 
     /// Completed visits of the root, including those from earlier moves of the game: what UCI and Lc0 call nodes. The
     /// number of nodes in memory is [`Search::live_nodes`].
-    pub fn nodes(&self) -> u32 {
+    pub fn visits(&self) -> u32 {
         self.root.map_or(0, |root| self.repository.lock(root).n())
     }
 

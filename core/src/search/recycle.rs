@@ -85,14 +85,14 @@ impl<R: Repository> Search<R> {
     /// Begins to count the playouts that restore.
     pub(super) fn start_restoring(&mut self) {
         set(&self.restored, 0);
-        self.visits_before = self.nodes();
+        self.visits_before = self.visits();
         self.set_restorable();
     }
 
     /// Sets how many playouts may restore: as many as the tree has nodes, so that it may be restored as a whole, or
     /// [`MOST_RESTORED`] for each visit of this move if that is more.
     fn set_restorable(&mut self) {
-        let visits = self.nodes().saturating_sub(self.visits_before);
+        let visits = self.visits().saturating_sub(self.visits_before);
         self.restorable = MOST_RESTORED.saturating_mul(visits).max(self.repository.live_nodes() as u32);
     }
 

@@ -52,7 +52,7 @@ impl<R: Repository> Search<R> {
         self.root = Some(new);
         self.lift_restrictions();
         self.start_epoch();
-        Ok(self.nodes())
+        Ok(self.visits())
     }
 
     /// Makes an edge of the old root one of the new root's, if its move is in `moves`.

@@ -27,7 +27,7 @@ impl<R: Repository> Search<R> {
         if let Some(root) = self.root {
             self.reopen_root(root);
         }
-        self.nodes()
+        self.visits()
     }
 
     pub(super) fn is_under_way(&self, root: Key) -> bool {

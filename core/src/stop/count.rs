@@ -17,7 +17,7 @@ pub struct PlayoutLimit(pub u64);
 /// that recycles before it is that large goes on for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct NodeLimit(pub u64);
+pub struct LiveNodeLimit(pub u64);
 
 impl Stopper for VisitLimit {
     fn check(&mut self, progress: &Progress<'_>, hints: &mut Hints) -> Option<Reason> {
@@ -33,10 +33,10 @@ impl Stopper for PlayoutLimit {
     }
 }
 
-impl Stopper for NodeLimit {
+impl Stopper for LiveNodeLimit {
     fn check(&mut self, progress: &Progress<'_>, _: &mut Hints) -> Option<Reason> {
         // How many playouts are left is not known, because not every playout adds a node.
-        (progress.nodes >= self.0).then_some(Reason::Nodes)
+        (progress.live_nodes >= self.0).then_some(Reason::Nodes)
     }
 }
 
@@ -46,9 +46,9 @@ mod tests {
 
     const UNTOUCHED: u64 = 4_000_000_000;
 
-    fn check(mut stopper: impl Stopper, [visits, playouts, nodes]: [u64; 3]) -> (bool, u64) {
+    fn check(mut stopper: impl Stopper, [visits, playouts, live_nodes]: [u64; 3]) -> (bool, u64) {
         let mut hints = Hints::new(None);
-        let stop = stopper.check(&Progress { visits, playouts, nodes, ..Progress::default() }, &mut hints);
+        let stop = stopper.check(&Progress { visits, playouts, live_nodes, ..Progress::default() }, &mut hints);
         (stop.is_some(), hints.remaining_playouts)
     }
 
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn nodes_are_what_the_tree_holds() {
-        assert_eq!(check(NodeLimit(100), [500, 500, 99]), (false, UNTOUCHED));
-        assert_eq!(check(NodeLimit(100), [1, 1, 100]), (true, UNTOUCHED));
+        assert_eq!(check(LiveNodeLimit(100), [500, 500, 99]), (false, UNTOUCHED));
+        assert_eq!(check(LiveNodeLimit(100), [1, 1, 100]), (true, UNTOUCHED));
     }
 }

@@ -17,7 +17,7 @@ pub mod prune;
 pub mod root;
 
 pub use clock::TimeLimit;
-pub use count::{NodeLimit, PlayoutLimit, VisitLimit};
+pub use count::{LiveNodeLimit, PlayoutLimit, VisitLimit};
 pub use depth::DepthLimit;
 pub use gain::KldGain;
 pub use known::{KnownBest, OnlyMove};
@@ -42,7 +42,7 @@ pub struct Progress<'a> {
     /// Playouts for this move.
     pub playouts: u64,
     /// Nodes that the tree holds.
-    pub nodes: u64,
+    pub live_nodes: u64,
     /// Batches in which the playouts for this move came.
     pub batches: u64,
     /// Mean depth of the playouts, in whole plies, the root included.
@@ -67,9 +67,9 @@ impl Progress<'_> {
     pub fn of<R: Repository>(search: &Search<R>, counts: &Counts, elapsed_ms: f64) -> Self {
         Self {
             elapsed_ms,
-            visits: search.nodes().into(),
+            visits: search.visits().into(),
             playouts: counts.playouts,
-            nodes: search.live_nodes() as u64,
+            live_nodes: search.live_nodes() as u64,
             batches: counts.batch_count(),
             mean_depth: counts.mean_depth() as u32,
             mate_in: mate::mate_in(search),
@@ -192,7 +192,7 @@ pub struct Limits {
     /// `go nodes`.
     pub visits: Option<VisitLimit>,
     /// A limit to the nodes in the tree's memory.
-    pub nodes: Option<NodeLimit>,
+    pub live_nodes: Option<LiveNodeLimit>,
     /// `go depth`.
     pub depth: Option<DepthLimit>,
     /// `go mate`.
@@ -234,7 +234,7 @@ impl Limits {
         // Lc0's.
         self.time
             .check(progress, hints)
-            .or_else(|| self.nodes.check(progress, hints))
+            .or_else(|| self.live_nodes.check(progress, hints))
             .or_else(|| self.playouts.check(progress, hints))
             .or_else(|| self.visits.check(progress, hints))
             .or_else(|| self.depth.check(progress, hints))

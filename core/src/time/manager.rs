@@ -143,13 +143,13 @@ impl Manager {
         }
     }
 
-    /// Starts a move, with `reused_nodes` visits in its tree ([`Search::nodes`](crate::search::Search::nodes)). Learns
+    /// Starts a move, with `reused_visits` visits in its tree ([`Search::visits`](crate::search::Search::visits)). Learns
     /// the result of the last move from the clock and the tree.
     ///
     /// `clock.overhead_ms` is what the user has set; if the measured lag is longer, it is used instead.
     /// `clock.stall_ms`, `clock.move_cost_ms` and `clock.spare_ms` are measured here and need not be set; if they are
     /// set, the larger value of the two is used.
-    pub fn on_move_start(&mut self, clock: &Clock, reused_nodes: u64) -> Budget {
+    pub fn on_move_start(&mut self, clock: &Clock, reused_visits: u64) -> Budget {
         self.latency.on_move_start(clock);
         let overhead_ms = self.latency.overhead_ms(clock.overhead_ms);
         let clock = &Clock {
@@ -159,7 +159,7 @@ impl Manager {
             spare_ms: self.latency.spare_ms(clock.increment_ms, overhead_ms).max(sane_ms(clock.spare_ms)),
             ..*clock
         };
-        let mut budget = self.ask(clock, reused_nodes);
+        let mut budget = self.ask(clock, reused_visits);
         let least_ms = sane_ms(clock.base_ms) * LAST_RESORT;
         budget.in_hurry = clock.unspared_ms() == 0.0;
         if budget.in_hurry {
@@ -182,11 +182,11 @@ impl Manager {
         budget
     }
 
-    fn ask(&mut self, clock: &Clock, reused_nodes: u64) -> Budget {
+    fn ask(&mut self, clock: &Clock, reused_visits: u64) -> Budget {
         let mut budget = Budget::default();
         match &mut self.kind {
             Kind::Smooth(smooth) => {
-                let its = smooth.on_move_start(clock, reused_nodes);
+                let its = smooth.on_move_start(clock, reused_visits);
                 (budget.budget_ms, budget.extension_ms) = (its.budget_ms, its.extension_ms);
                 budget.floor_ms = its.floor_ms;
                 budget.numbers.add(&its.numbers());
@@ -210,12 +210,12 @@ impl Manager {
         budget
     }
 
-    /// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_nodes`: the playouts
+    /// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_playouts`: the playouts
     /// of this move. Each of these is a visit of the root, unless it only restores what a full tree has folded.
-    /// (`reused_nodes` are visits; the speed is that of playouts.)
-    pub fn on_progress(&mut self, elapsed_ms: f64, new_nodes: u64) {
+    /// (`reused_visits` are visits; the speed is that of playouts.)
+    pub fn on_progress(&mut self, elapsed_ms: f64, new_playouts: u64) {
         if let Kind::Smooth(smooth) = &mut self.kind {
-            smooth.on_progress(elapsed_ms, new_nodes);
+            smooth.on_progress(elapsed_ms, new_playouts);
         }
     }
 
@@ -228,14 +228,14 @@ impl Manager {
         }
     }
 
-    /// Ends the move, `used_ms` after its start; the search has added `new_nodes`. Does nothing if no move was started.
-    pub fn on_move_end(&mut self, used_ms: f64, new_nodes: u64) {
+    /// Ends the move, `used_ms` after its start; the search has added `new_playouts`. Does nothing if no move was started.
+    pub fn on_move_end(&mut self, used_ms: f64, new_playouts: u64) {
         let Some(Running { clock, limit_ms, extension_ms }) = self.running.take() else { return };
         let mut limit_ms = limit_ms;
         match &mut self.kind {
             Kind::Smooth(smooth) => {
                 limit_ms += if smooth.is_extended() { extension_ms } else { 0.0 };
-                smooth.on_move_end(used_ms, new_nodes);
+                smooth.on_move_end(used_ms, new_playouts);
             }
             Kind::Legacy(legacy) => legacy.on_move_end(used_ms),
             Kind::AlphaZero(_) | Kind::Simple(_) => {}

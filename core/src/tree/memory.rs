@@ -59,7 +59,7 @@ impl<'m> Tree<'m> {
     /// let nodes: Vec<NodeWords> = repeat_with(NodeWords::default).take(1000).collect();
     /// let words: Vec<AtomicU32> = repeat_with(AtomicU32::default).take(25_000).collect();
     /// let search = Search::new(Tree::new(&nodes, &words), Params::default());
-    /// assert_eq!(search.nodes(), 0);
+    /// assert_eq!(search.visits(), 0);
     /// ```
     pub fn new(nodes: &'m [NodeWords], words: &'m [AtomicU32]) -> Self {
         let nodes = &nodes[..nodes.len().min(Self::MAX_NODES)];

@@ -4,7 +4,7 @@ use crate::engine::faulty::{Fault, on_failing_device, on_failing_host, on_watche
 use crate::engine::service::{Service, Unit};
 use crate::engine::{HintsFrom, Weights};
 use oncilla_chess::tactics;
-use oncilla_chess::{History, MoveList, pack, unpack};
+use oncilla_chess::{History, MoveList, TwoFold, pack, unpack};
 use oncilla_core::evaluate::{self, Answer, Moves, Value, Verdict};
 use oncilla_core::heapless::VecView;
 use oncilla_core::search::{MostMoves, MostPlies, Params, Search};
@@ -434,7 +434,7 @@ impl evaluate::Evaluator for OneByOne<'_> {
         let (root, moves) = self.go_to(line);
         let key = self.history.key();
         self.batch.clear();
-        let ended = self.history.terminal_given_moves(!moves.is_empty(), plies, true);
+        let ended = self.history.terminal_given_moves(!moves.is_empty(), plies, TwoFold::Draw);
         let verdict = if ended.is_some() {
             if self.history.board().checkers().is_empty() { Verdict::drawn() } else { Verdict::lost() }
         } else {

@@ -12,7 +12,9 @@
 use std::sync::OnceLock;
 
 use oncilla_chess::cozy_chess::{BitBoard, get_between_rays, get_king_moves, get_pawn_attacks, get_pawn_quiets};
-use oncilla_chess::{Board, Color, File, History, Move, MoveList, Piece, Rank, Square, Terminal, sliding_attacks};
+use oncilla_chess::{
+    Board, Color, File, History, Move, MoveList, Piece, Rank, Square, Terminal, TwoFold, sliding_attacks,
+};
 
 use crate::probe::{after, moves_of};
 use crate::root::{MAX_RANK, RankedMove, RootRanks, dtz_rank, is_let_go, wdl_of_rank};
@@ -112,7 +114,7 @@ pub fn line(board: &Board, first: Move) -> Vec<Move> {
 fn ranked<const CAP: usize>(game: &mut History<CAP>, mv: Move) -> Option<RankedMove> {
     let rule50 = game.rule50();
     game.push(mv);
-    let is_drawn = |game: &History<CAP>| game.terminal(1, false).is_some_and(Terminal::is_draw);
+    let is_drawn = |game: &History<CAP>| game.terminal(1, TwoFold::Ignored).is_some_and(Terminal::is_draw);
     let known = probe(game.board()).map(|known| match is_let_go(game, known.wdl == Wdl::Loss, is_drawn) {
         true => Known::DRAW,
         false => known,

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashSet;
 
-use oncilla_chess::{Board, History};
+use oncilla_chess::{Board, History, TwoFold};
 use oncilla_syzygy::{Material, Metric, RootRanks, Tablebases, Wdl};
 
 fn open() -> Option<Tablebases> {
@@ -118,7 +118,7 @@ fn wins_are_kept_and_carried_out() {
             let ranked = *ranks.best().min_by_key(|ranked| ranked.dtz).unwrap();
             history.push(ranked.mv);
             plies += 1;
-            let over = history.terminal(plies, false);
+            let over = history.terminal(plies, TwoFold::Ignored);
             if history.rule50() == 0 || over.is_some() {
                 assert!(over.is_none_or(|over| !over.is_draw()), "{}", recorded.fen);
                 break;
@@ -136,7 +136,7 @@ fn root_moves_agree_with_the_positions_they_lead_to() {
     for recorded in common::recorded("positions.epd").iter().step_by(7) {
         let history: History = History::from_fen(&recorded.fen).unwrap();
         let Ok(ranks) = tables.root_moves(&history, false) else {
-            assert!(history.terminal(0, false).is_some(), "{}", recorded.fen);
+            assert!(history.terminal(0, TwoFold::Ignored).is_some(), "{}", recorded.fen);
             continue;
         };
         assert_eq!(ranks.best().next().unwrap().wdl as i8, recorded.wdl, "{}", recorded.fen);

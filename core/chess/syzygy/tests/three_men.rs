@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashSet;
 
 use oncilla_chess::cozy_chess::{BoardBuilder, get_king_moves};
-use oncilla_chess::{Board, Color, File, History, Move, Piece, Square};
+use oncilla_chess::{Board, Color, File, History, Move, Piece, Square, TwoFold};
 use oncilla_syzygy::three_men::{Known, line, probe, root_moves};
 use oncilla_syzygy::{Tablebases, Wdl};
 
@@ -229,13 +229,13 @@ fn won_positions_are_won() {
                     assert_eq!((line.len() as u8, moves(&end).len()), (known.to_mate, 0), "{board}");
                 }
                 let mut plies = 0;
-                while game.terminal(1, false).is_none() {
+                while game.terminal(1, TwoFold::Ignored).is_none() {
                     let ranks = root_moves(&game).unwrap();
                     let mv = ranks.best().next().unwrap().mv;
                     game.push(mv);
                     plies += 1;
                 }
-                assert!(game.terminal(1, false).is_some_and(|end| !end.is_draw()), "{board} {rule50}");
+                assert!(game.terminal(1, TwoFold::Ignored).is_some_and(|end| !end.is_draw()), "{board} {rule50}");
                 if rule50 + u16::from(known.to_mate) <= 100 {
                     assert_eq!(plies, known.to_mate, "{board} {rule50}");
                 }

@@ -56,7 +56,7 @@ type Edge = (Option<Move>, u32, Option<Value>);
 /// What the root knows: its visits, its value, and those of its edges that have visits.
 fn known_at_root<R: Repository>(search: &Search<R>) -> (u32, Value, List<Edge>) {
     let visited = search.root_node().visited().filter(|edge| edge.n() > 0);
-    (search.nodes(), search.root_node().value(), visited.map(|edge| (edge.mv(), edge.n(), edge.value())).collect())
+    (search.visits(), search.root_node().value(), visited.map(|edge| (edge.mv(), edge.n(), edge.value())).collect())
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn both_kinds_go_together() {
                 counted += u32::from(counts);
             }
             audit(search, &Audit { aside: true, short_of_room: true, ..Audit::drained(game) });
-            assert_eq!(search.nodes(), counted);
+            assert_eq!(search.visits(), counted);
         }
     }
     fn holds(seed: u64, size: u8) -> bool {
@@ -274,11 +274,11 @@ fn a_repetition_found_aside_opens_without_harm_to_the_roots_edge() {
         }
         // The draw's visit was replaced by one of the open node.
         let (edge, child) = (search.edge_of(0), search.edge_of(0).child().unwrap());
-        assert_eq!((search.nodes(), edge.n(), child.n(), search.taken_back()), (1, 0, 2, 0));
+        assert_eq!((search.visits(), edge.n(), child.n(), search.taken_back()), (1, 0, 2, 0));
         assert_eq!(child.visited().map(|edge| edge.n()).collect::<List<_>>(), [1]);
         assert_eq!(child.value(), Value { wl: 0.0, d: 0.0, m: 0.5 });
         search.visit(game, 0, 3);
-        assert_eq!((search.nodes(), search.edge_of(0).n()), (4, 3));
+        assert_eq!((search.visits(), search.edge_of(0).n()), (4, 3));
     });
 }
 

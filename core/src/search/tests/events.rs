@@ -26,7 +26,7 @@ fn late_answers_hit_nobody() {
         assert_eq!(search.answer(&mut event, &answer, &mut policy), Err(Refused::Stale));
         search.cancel(&mut other);
         search.bring_back(&mut [&mut event, &mut other]);
-        assert_eq!(search.nodes(), 20);
+        assert_eq!(search.visits(), 20);
         audit(search, &Audit::drained(game));
     });
 }
@@ -46,7 +46,7 @@ fn who_advances_with_playouts_under_way_begins_anew() {
             assert_eq!(search.advance(&moves[..usize::from(on_the_way)]), 0);
             assert_eq!(search.answer(&mut event, &answer, &mut policy), Err(Refused::Stale));
             run_in_batches(search, &mut game, 1, 20);
-            assert_eq!(search.nodes(), 20);
+            assert_eq!(search.visits(), 20);
             audit(search, &Audit::drained(game));
         });
     }
@@ -58,7 +58,7 @@ fn an_answer_that_makes_no_sense_leaves_no_trace() {
     let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
     on_both!(1000, 50_000, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 50);
-        let nodes = search.nodes();
+        let nodes = search.visits();
         let mut many = std::vec![0.0; MAX_EDGES + 1];
         for (policy, refused) in [(0, Refused::NoEdges), (MAX_EDGES + 1, Refused::TooManyEdges)] {
             let mut event = leaf(search);
@@ -71,7 +71,7 @@ fn an_answer_that_makes_no_sense_leaves_no_trace() {
             assert_eq!(search.answer(&mut event, &even, &mut [0.0]), Err(Refused::Unnamed));
         }
         audit(search, &Audit::drained(game));
-        assert_eq!(search.nodes(), nodes);
+        assert_eq!(search.visits(), nodes);
     });
 }
 
@@ -80,7 +80,7 @@ fn a_position_may_have_as_many_moves_as_a_node_has_room_for() {
     let even = Answer { key: 0, verdict: Verdict::Position(Value::EVEN) };
     on_both!(100, 10_000, Params::default(), |search| {
         assert_eq!(search.answer(&mut leaf(search), &even, &mut [0.0; MAX_EDGES]), Ok(()));
-        assert_eq!((search.nodes(), search.root_node().edge_count()), (1, MAX_EDGES));
+        assert_eq!((search.visits(), search.root_node().edge_count()), (1, MAX_EDGES));
     });
 }
 
@@ -145,7 +145,7 @@ fn an_edge_has_only_so_many_visits_in_flight() {
         events[most..].iter_mut().for_each(|event| search.cancel(event));
         search.bring_back(&mut events[..most]);
         audit(search, &Audit::drained(game));
-        assert_eq!(search.nodes() as usize, 5 + most);
+        assert_eq!(search.visits() as usize, 5 + most);
     });
 }
 
@@ -182,10 +182,10 @@ fn who_runs_into_what_is_in_flight_hears_of_it() {
     on_both!(1000, 50_000, Params::default(), |search| {
         for playouts in [0, 3] {
             search.run_game(&mut game, playouts);
-            let nodes = search.nodes();
+            let nodes = search.visits();
             let mut event = leaf(search);
             assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::InFlight));
-            assert_eq!(search.nodes(), nodes);
+            assert_eq!(search.visits(), nodes);
             search.cancel(&mut event);
             audit(search, &Audit::drained(game));
             search.run_game(&mut game, 2);
@@ -195,7 +195,7 @@ fn who_runs_into_what_is_in_flight_hears_of_it() {
         assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::InFlight));
         search.clear();
         search.run_game(&mut game, 10);
-        assert_eq!(search.nodes(), 10);
+        assert_eq!(search.visits(), 10);
     });
 }
 
@@ -221,7 +221,7 @@ fn an_event_of_another_search_is_stale() {
             // The event still belongs to its own search. What the stray events had in flight there stays until the tree
             // is cleared.
             search.answer(&mut event, &answer, &mut policy).unwrap();
-            assert_eq!((search.nodes(), search.root_node().in_flight()), (61, in_flight - 1));
+            assert_eq!((search.visits(), search.root_node().in_flight()), (61, in_flight - 1));
             search.clear();
             search.run_game(&mut game, 20);
             audit(search, &Audit::drained(game));

@@ -43,7 +43,7 @@ fn a_position_has_one_node() {
                 batch.answer(search, &mut game);
                 audit(search, &Audit::drained(game));
             }
-            shapes.push((search.nodes(), shared(search), search.root_node().value()));
+            shapes.push((search.visits(), shared(search), search.root_node().value()));
         });
         shapes[0] == shapes[1]
     }
@@ -89,7 +89,7 @@ fn positions_without_a_key_have_a_node_each() {
                 event.name(Move(mv));
                 search.answer(&mut event, &position(key), &mut [0.0]).unwrap();
             }
-            assert_eq!((search.nodes(), search.live_nodes()), (3, nodes));
+            assert_eq!((search.visits(), search.live_nodes()), (3, nodes));
         });
     }
 }
@@ -112,7 +112,7 @@ fn sharing_saves_evaluations() {
     on_both_graphs!(5000, 200_000, Params::default(), |search| {
         search.run_game(&mut game, 1500);
         assert!(shared(search) > 50, "{}", shared(search));
-        assert_eq!(u64::from(search.nodes()), search.run_counts().playouts);
+        assert_eq!(u64::from(search.visits()), search.run_counts().playouts);
         assert_ne!(count(&search.run_counts()), 0);
     });
     assert_eq!(evaluations[1], evaluations[2]);
@@ -159,7 +159,7 @@ fn a_full_graph_goes_on_and_loses_nothing() {
         let mut game = RandomGame { length: 40, ..commuting(seed * 977 + 5) };
         on_both_graphs!(300, 9000, Params::default(), |search| {
             let playouts = run_in_batches(search, &mut game, 1 + (seed % 7) as usize, 3000);
-            assert_eq!(u64::from(search.nodes() + search.restored()), playouts);
+            assert_eq!(u64::from(search.visits() + search.restored()), playouts);
             audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
         });
     }
@@ -175,11 +175,11 @@ fn a_graph_without_transpositions_restores_what_was_folded_as_a_tree_does() {
         let params = Params { catch_up, ..Params::default() };
         on_both!(300, 9000, params, |search| {
             run_in_batches(search, &mut game, 1, 2000);
-            grown.push((shape(search), search.nodes(), search.restored()));
+            grown.push((shape(search), search.visits(), search.restored()));
         });
         on_both_graphs!(300, 9000, params, |search| {
             run_in_batches(search, &mut game, 1, 2000);
-            grown.push((shape(search), search.nodes(), search.restored()));
+            grown.push((shape(search), search.visits(), search.restored()));
         });
         assert!(grown[0].2 > 100, "{} restored", grown[0].2);
         assert!(grown[0] == grown[2] && grown[1] == grown[3], "seed {seed}, {catch_up:?}");
@@ -269,7 +269,7 @@ fn a_transposition_is_settled_without_an_answer() {
                 search.clear();
                 settled += (0..300).filter(|_| settles(search, &mut game, asks)).count();
                 audit(search, &Audit::drained(game));
-                shapes.push((shape(search), search.nodes()));
+                shapes.push((shape(search), search.visits()));
             }
         });
         assert!(shapes.iter().all(|shape| *shape == shapes[0]), "{seed}");
@@ -326,7 +326,7 @@ fn what_no_leaf_can_be_joined_to_settles_nothing() {
         assert_eq!(search.settle_transposition(&mut event, 2, 2), Ok(false), "of another number of moves");
         assert_eq!(search.settle_transposition(&mut event, 2, 1), Ok(false), "on the leaf's own path");
         search.answer(&mut event, &position(2), &mut [0.0]).unwrap();
-        assert_eq!((search.nodes(), shared(search)), (3, 0));
+        assert_eq!((search.visits(), shared(search)), (3, 0));
     });
     on_both!(100, 1000, Params::default(), |search| {
         search.answer(&mut leaf(search), &position(1), &mut [0.0, 0.0]).unwrap();
@@ -360,7 +360,7 @@ fn leaves_that_were_asked_for_too_early_are_joined_once_one_is_answered() {
         }
         assert_eq!(events.each_ref().map(|event| event.is_transposition()), [false, true]);
         search.bring_back(&mut events);
-        assert_eq!((search.nodes(), search.live_nodes(), shared(search)), (3, 2, 1));
+        assert_eq!((search.visits(), search.live_nodes(), shared(search)), (3, 2, 1));
     });
 }
 
@@ -476,7 +476,7 @@ fn has_cycle<R: Repository>(search: &Search<R>) -> bool {
 fn a_key_that_comes_again_on_its_own_path_closes_no_cycle() {
     on_both_graphs!(200, 5000, Params::default(), |search| {
         assert_eq!(search.run(&mut Passing, MostMoves::<2>, MostPlies::<8>, 100), Ok(100));
-        assert_eq!(search.nodes(), 100);
+        assert_eq!(search.visits(), 100);
         assert!(!has_cycle(search));
         assert!(shared(search) > 0, "other paths are joined");
         // Every node is held by links that were counted, so all are freed.
@@ -515,11 +515,11 @@ fn an_edge_that_is_joined_to_less_than_it_has_kept_keeps_it() {
             let before = edge(search);
             assert_eq!((before.0, search.edge_of(0).child().map(|child| child.key())), (10, None), "folded");
             search.visit(&mut OneOfTwo, 1, visits);
-            let nodes = search.nodes();
+            let nodes = search.visits();
             search.visit(&mut OneOfTwo, 0, 1);
             let child = |mv| search.edge_of(mv).child().map(|child| child.key());
             assert_eq!(child(0), child(1));
-            assert_eq!((search.restored(), search.nodes()), (restored, nodes + 1 - restored), "{visits}");
+            assert_eq!((search.restored(), search.visits()), (restored, nodes + 1 - restored), "{visits}");
             assert_eq!(edge(search) == before, restored == 1, "{visits}");
         });
     }

@@ -27,7 +27,7 @@ fn leaves_the_same_tree(seed: u64, size: u8, params: Params) {
         search.bring_back(&mut joined.events);
         joined.events.iter_mut().for_each(|event| search.cancel(event));
         audit(search, &Audit::drained(game));
-        shapes.push((shape(search), search.nodes(), search.root_node().value()));
+        shapes.push((shape(search), search.visits(), search.root_node().value()));
     });
     on_both!(3000, 150_000, params, |search| {
         let mut single = gathered(search, &mut game, size);
@@ -44,7 +44,7 @@ fn leaves_the_same_tree(seed: u64, size: u8, params: Params) {
             }
         }
         audit(search, &Audit::drained(game));
-        shapes.push((shape(search), search.nodes(), search.root_node().value()));
+        shapes.push((shape(search), search.visits(), search.root_node().value()));
     });
     if params.sticky_endgames {
         for (edges, _, root) in &mut shapes {
@@ -78,7 +78,7 @@ fn of_two_events_the_one_that_is_ready_comes_back() {
             let (answer, mut policy) = ask(&mut game, &mut events[ready]);
             search.settle(&mut events[ready], &answer, &mut policy).unwrap();
             search.bring_back(&mut events);
-            assert_eq!(search.nodes(), 31);
+            assert_eq!(search.visits(), 31);
             audit(search, &Audit { flying: &events, ..Audit::drained(game) });
             assert_eq!(events.iter().filter(|event| event.is_under_way()).count(), 1);
             events.iter_mut().for_each(|event| search.cancel(event));
@@ -97,9 +97,9 @@ fn what_was_settled_in_a_tree_that_is_gone_does_not_come_back() {
         search.settle(&mut events[0], &answer, &mut policy).unwrap();
         search.clear();
         run_in_batches(search, &mut game, 1, 20);
-        let before = (shape(search), search.nodes());
+        let before = (shape(search), search.visits());
         search.bring_back(&mut events);
-        assert_eq!((shape(search), search.nodes()), before);
+        assert_eq!((shape(search), search.visits()), before);
         audit(search, &Audit::drained(game));
         // It is at its end. The other one still waits: it may be another search's.
         assert_eq!(events.iter().filter(|event| event.is_under_way()).count(), 1);
@@ -121,9 +121,9 @@ fn events_that_wait_are_left_as_they_are() {
             search.bring_back(&mut batch.events);
             audit(search, &Audit { flying: &batch.events, ..Audit::drained(game) });
             // Bringing them back once more changes nothing.
-            let before = (shape(search), search.nodes());
+            let before = (shape(search), search.visits());
             search.bring_back(&mut batch.events);
-            assert_eq!(before, (shape(search), search.nodes()));
+            assert_eq!(before, (shape(search), search.visits()));
             batch.events.iter_mut().for_each(|event| search.cancel(event));
             audit(search, &Audit::drained(game));
         });

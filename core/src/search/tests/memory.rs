@@ -18,7 +18,7 @@ fn a_full_tree_goes_on() {
             assert_eq!(line.first().copied(), best.mv());
             audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
             // A visit that was counted at the root stays counted.
-            assert_eq!(u64::from(search.nodes() + search.restored()), playouts);
+            assert_eq!(u64::from(search.visits() + search.restored()), playouts);
             let root = search.root_node();
             let sum: u32 = root.edges().map(|edge| edge.n()).sum();
             assert_eq!(sum, root.n() - 1);
@@ -75,7 +75,7 @@ fn what_there_is_no_room_for_is_said() {
         assert!(search.root().is_none());
         assert_eq!(search.gather(&mut TestEvent::new()), Gathered::Full);
         assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::Full));
-        assert_eq!((search.nodes(), search.best_move(), search.advance(&[Move(1)])), (0, None, 0));
+        assert_eq!((search.visits(), search.best_move(), search.advance(&[Move(1)])), (0, None, 0));
     });
     on_tree!(10, 2, Params::default(), |search| {
         assert_eq!(
@@ -87,7 +87,7 @@ fn what_there_is_no_room_for_is_said() {
     // There is room for the root, and for nothing else.
     on_both!(1, 1000, Params::default(), |search| {
         assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 10), Err(RunError::Full));
-        assert_eq!(search.nodes(), 1);
+        assert_eq!(search.visits(), 1);
         audit(search, &Audit::drained(game));
     });
 }
@@ -116,7 +116,7 @@ fn a_leaf_whose_moves_find_no_room_stays_in_its_edge() {
             let mut event = events::leaf(search);
             event.name(Move(5));
             search.answer(&mut event, &answer(0.5), &mut [0.0; 900]).unwrap();
-            assert_eq!((search.nodes(), search.edge_of(5).n(), search.live_nodes()), (1 + visits, visits, 1));
+            assert_eq!((search.visits(), search.edge_of(5).n(), search.live_nodes()), (1 + visits, visits, 1));
             let (root, edge) = (search.root_node(), search.edge_of(5));
             assert_eq!((edge.completed(), edge.value().map(percent), root.in_flight()), (visits, Some(-50.0), 0));
             assert_eq!(percent(root.value()), value);
@@ -143,7 +143,7 @@ fn a_visit_that_found_no_room_counts_at_the_leaf_that_has_found_some_since() {
             search.answer(&mut events::leaf(search), &answer(verdict), &mut [0.0; 1][..moves]).unwrap();
             search.bring_back(&mut [late]);
             let (edge, child) = (search.edge_of(5), search.edge_of(5).child().unwrap());
-            assert_eq!((search.nodes(), edge.n(), edge.completed(), child.n()), (3, 2, 2, 2));
+            assert_eq!((search.visits(), edge.n(), edge.completed(), child.n()), (3, 2, 2, 2));
             assert_eq!((child.value(), child.is_regrown()), (value, moves > 0));
         });
     }
@@ -163,10 +163,10 @@ fn a_visit_that_found_no_room_counts_at_a_leaf_that_is_not_answered_yet() {
         search.bring_back(&mut [late]);
         let percent = |value: Value| (value.wl * 100.0).round();
         let known = |search: &Search<_>| (search.edge_of(5).completed(), search.edge_of(5).value().map(percent));
-        assert_eq!((search.nodes(), known(search)), (2, (1, Some(-50.0))));
+        assert_eq!((search.visits(), known(search)), (2, (1, Some(-50.0))));
         search.answer(&mut waits, &answer(0.3), &mut [0.0]).unwrap();
         let child = search.edge_of(5).child().unwrap();
-        assert_eq!((search.nodes(), known(search), child.n()), (3, (2, Some(-40.0)), 2));
+        assert_eq!((search.visits(), known(search), child.n()), (3, (2, Some(-40.0)), 2));
     });
 }
 
@@ -177,9 +177,9 @@ fn folding_keeps_n_and_q() {
         on_both!(4000, 200_000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 500);
             let before = shape(search);
-            let (n, value) = (search.nodes(), search.root_node().value());
+            let (n, value) = (search.visits(), search.root_node().value());
             while search.recycle() > 0 {
-                assert_eq!((search.nodes(), search.root_node().value()), (n, value));
+                assert_eq!((search.visits(), search.root_node().value()), (n, value));
                 audit(search, &Audit::drained(game));
             }
             // What is left of the tree is as it was.
@@ -211,7 +211,7 @@ fn a_small_tree_goes_where_a_large_one_goes() {
         on_both!(300, 9000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 3000);
             assert!(search.restored() > 300, "{} restored", search.restored());
-            goes_on(search.nodes(), &root_edges(search), &mut game);
+            goes_on(search.visits(), &root_edges(search), &mut game);
         });
     }
 }
@@ -224,19 +224,19 @@ fn a_regrown_node_does_not_count_until_its_edge_has_been_made_up_for() {
         run_in_batches(search, &mut game, 1, 500);
         while search.recycle() > 0 {}
         for _ in 0..100 {
-            let (edges, nodes, restored) = (root_edges(search), search.nodes(), search.restored());
+            let (edges, nodes, restored) = (root_edges(search), search.visits(), search.restored());
             run_in_batches(search, &mut game, 1, 1);
             if search.restored() > restored {
-                assert_eq!((search.restored(), search.nodes()), (restored + 1, nodes));
+                assert_eq!((search.restored(), search.visits()), (restored + 1, nodes));
                 assert_eq!(root_edges(search), edges);
             } else {
-                assert_eq!(search.nodes(), nodes + 1);
+                assert_eq!(search.visits(), nodes + 1);
             }
         }
         assert!(search.restored() > 50, "{} restored", search.restored());
         audit(search, &Audit::drained(game));
         run_in_batches(search, &mut game, 1, 1000);
-        assert!(search.nodes() > 600, "{}", search.nodes());
+        assert!(search.visits() > 600, "{}", search.visits());
         audit(search, &Audit::drained(game));
     });
 }
@@ -248,7 +248,7 @@ fn a_third_of_the_playouts_are_visits() {
         let mut game = RandomGame { seed, width: 6, length: 30, endings: 0, ..RandomGame::of(0) };
         on_both!(300, 9000, Params::default(), |search| {
             run_in_batches(search, &mut game, 4, 30_000);
-            let (nodes, restored) = (search.nodes(), search.restored());
+            let (nodes, restored) = (search.visits(), search.restored());
             assert!(restored > nodes, "{restored} restored, {nodes} visits");
             assert!(restored <= 2 * nodes + 4, "{restored} restored, {nodes} visits");
             audit(search, &Audit { short_of_room: true, ..Audit::drained(game) });
@@ -265,7 +265,7 @@ fn the_move_to_play_is_the_one_that_visits_are_due_to() {
         on_tree!(300, 9000, Params::default(), |search| {
             run_in_batches(search, &mut game, 1, 3000);
             let most = search.root_node().visited().max_by_key(|edge| edge.n()).unwrap().mv();
-            let exploration = puct::exploration(search.params().root_cpuct(), search.nodes() + search.restored());
+            let exploration = puct::exploration(search.params().root_cpuct(), search.visits() + search.restored());
             let mut played: List<_> = search
                 .root_node()
                 .visited()

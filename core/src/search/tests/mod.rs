@@ -87,7 +87,7 @@ impl<R: Repository> Search<R> {
 
     /// Makes `visits` visits of root move `mv`, whatever it is worth. Before that the root gets one, if it has none.
     fn visit(&mut self, game: &mut impl Evaluator, mv: u16, visits: u64) {
-        if self.nodes() == 0 {
+        if self.visits() == 0 {
             self.run(game, MostMoves::<EDGES>, MostPlies::<64>, 1).ok().unwrap();
         }
         self.set_root_moves([(mv.into(), Move(mv))]);

@@ -19,7 +19,7 @@ fn visits_in_flight_are_those_of_the_events() {
                 playouts += batch.answer(search, &mut game);
                 audit(search, &Audit::drained(game));
             }
-            assert_eq!(playouts, u64::from(search.nodes()));
+            assert_eq!(playouts, u64::from(search.visits()));
         });
         true
     }
@@ -162,13 +162,13 @@ fn visits_are_counted_up_to_a_limit() {
         search.run_game(&mut game, 2);
         let root = search.root.unwrap();
         search.repository.lock(root).add(MAX_VISITS.wrapping_sub(22) as i32, Sums::of(Value::EVEN, MAX_VISITS - 22));
-        assert_eq!(search.nodes(), MAX_VISITS - 20);
+        assert_eq!(search.visits(), MAX_VISITS - 20);
         let mut batch = Batch::new(10);
         batch.gather(search);
         batch.answer(search, &mut game);
-        let left = MAX_VISITS - search.nodes();
+        let left = MAX_VISITS - search.visits();
         assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, u64::MAX), Ok(left.into()));
-        assert_eq!(search.nodes(), MAX_VISITS);
+        assert_eq!(search.visits(), MAX_VISITS);
     });
 }
 
@@ -177,7 +177,7 @@ fn longer_lines_than_a_path_holds_do_not_stop_the_search() {
     let mut game = RandomGame { seed: 3, width: 1, length: 1000, endings: 0, ..RandomGame::of(0) };
     on_both!(100, 5000, Params::default(), |search| {
         assert_eq!(search.run(&mut game, MostMoves::<4>, MostPlies::<8>, 30), Ok(30));
-        assert_eq!(search.nodes(), 30);
+        assert_eq!(search.visits(), 30);
         assert_eq!(search.repository().live_nodes(), 9);
         audit(search, &Audit::drained(game));
     });
@@ -308,7 +308,7 @@ fn a_place_that_the_root_has_not_is_no_moves() {
         for place in [edges, edges + 40, 1 << 16] {
             search.set_root_moves([(place, Move(999))]);
             assert_eq!(search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 5), Ok(0));
-            assert_eq!((search.nodes(), search.best_move()), (20, None));
+            assert_eq!((search.visits(), search.best_move()), (20, None));
             let progress = Progress::of(search, &search.run_counts(), 0.0);
             assert_eq!(Limits::default().check(&progress, None).stop, Some(Reason::NoMoves));
         }
@@ -319,7 +319,7 @@ fn a_place_that_the_root_has_not_is_no_moves() {
         };
         search.set_root_moves([(edges + 40, Move(999)), (edges, best)]);
         search.run_game(&mut game, 5);
-        assert_eq!((search.nodes(), search.best_move()), (25, Some(best)));
+        assert_eq!((search.visits(), search.best_move()), (25, Some(best)));
         audit(search, &Audit::drained(game));
     });
 }
@@ -483,11 +483,11 @@ fn parameters_that_are_no_numbers_lead_nowhere_but_harm_nothing() {
             let edges = search.root_node().edge_count();
             assert_eq!(search.root_node().edges().count(), edges, "each prior is one edge's");
             search.run_game(&mut game, 199);
-            assert_eq!((search.nodes(), search.root_node().edges().count()), (200, edges), "{params:?}");
+            assert_eq!((search.visits(), search.root_node().edges().count()), (200, edges), "{params:?}");
             assert!(search.best_edge().is_some());
             search.set_remaining_playouts(Some(1000));
             search.run_game(&mut game, 10);
-            assert_eq!(search.nodes(), 210, "{params:?}");
+            assert_eq!(search.visits(), 210, "{params:?}");
             audit(search, &Audit::drained(game));
         });
     }
@@ -522,7 +522,7 @@ fn an_evaluator_that_lists_other_moves_than_it_has_logits_for_is_told() {
             let told = Err(RunError::ListsDiffer { moves: moves.into(), logits });
             // The root is evaluated without asking for the list of moves, its children are not.
             assert_eq!(search.run(&mut careless, MostMoves::<EDGES>, MostPlies::<64>, 10), told);
-            assert_eq!((search.nodes(), search.root_node().in_flight()), (1, 0));
+            assert_eq!((search.visits(), search.root_node().in_flight()), (1, 0));
             assert_eq!(search.run(&mut careless, MostMoves::<EDGES>, MostPlies::<64>, 10), told, "and once more");
         });
     }

@@ -303,7 +303,7 @@ fn a_score_stays_as_it_is() {
             search.run(&mut WrittenGame(ends), MostMoves::<4>, MostPlies::<8>, 20).unwrap();
             let child = search.edge_of(0).child().unwrap();
             assert_eq!((child.ending(), child.bounds(), child.value()), (Some(Ending::Scored), Bounds::OPEN, score));
-            assert_eq!((child.n(), search.nodes(), search.taken_back()), (19, 20, 0));
+            assert_eq!((child.n(), search.visits(), search.taken_back()), (19, 20, 0));
             assert_eq!(search.proven(), Bounds::OPEN);
         });
     }
@@ -499,7 +499,7 @@ fn limits_are_told_what_the_tree_knows() {
             search.run_game(&mut game, 400);
             let progress = Progress::of(search, &search.run_counts(), 25.0);
             assert_eq!((progress.elapsed_ms, progress.visits, progress.playouts), (25.0, 400, 400));
-            assert_eq!(progress.nodes as usize, search.live_nodes());
+            assert_eq!(progress.live_nodes as usize, search.live_nodes());
             assert_eq!(progress.mean_depth, search.run_counts().mean_depth() as u32);
             let root = search.root_node();
             let count = |what: Outcome| root.edges().filter(|edge| Outcome::of(edge) == what).count();

@@ -33,7 +33,7 @@ fn a_root_that_is_told_the_same_again_is_the_same() {
         run_in_batches(search, &mut game, batch, 300);
         let (before, live, value) = (edges(search), search.live_nodes(), search.root_node().value());
         let (own, moves, mut logits) = said_of_root(&game);
-        assert_eq!(search.renew_root(own, &moves, &mut logits), Ok(search.nodes()));
+        assert_eq!(search.renew_root(own, &moves, &mut logits), Ok(search.visits()));
         assert_eq!((edges(search), search.live_nodes(), search.root_node().value()), (before, live, value));
         audit(search, &Audit::drained(game));
         search.run_game(&mut game, 200);
@@ -75,7 +75,7 @@ fn a_root_that_is_told_the_same_again_is_rescaled_as_before() {
             run_in_batches(search, &mut game, 1, 100);
             let before = search.root_node().value();
             let (own, moves, mut logits) = said_of_root(&game);
-            assert_eq!(search.renew_root(own, &moves, &mut logits), Ok(search.nodes()));
+            assert_eq!(search.renew_root(own, &moves, &mut logits), Ok(search.visits()));
             assert_eq!(search.root_node().value(), before);
         });
     }
@@ -134,9 +134,9 @@ fn a_root_with_visits_in_flight_stays_as_it_is() {
     on_tree!(8, 200, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 8);
         let (own, moves, mut logits) = said_of_root(&game);
-        let visits = search.nodes();
+        let visits = search.visits();
         assert_eq!(search.renew_root(own, &moves, &mut logits), Err(Refused::NoRoom));
-        assert_eq!(search.nodes(), visits);
+        assert_eq!(search.visits(), visits);
     });
 }
 
@@ -187,7 +187,7 @@ fn a_tree_can_be_valued_anew() {
         let between = search.root_node().value();
         value_anew(search, &nodes, &value);
         let after = search.root_node().value();
-        if search.nodes() > 20 && search.proven() == Default::default() {
+        if search.visits() > 20 && search.proven() == Default::default() {
             assert_ne!(between, before);
         }
         let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
@@ -285,7 +285,7 @@ fn a_move_that_is_listed_twice_is_kept_twice() {
     on_both!(1000, 50_000, Params::default(), |search| {
         search.run(&mut Twice, MostMoves::<3>, MostPlies::<16>, 100).unwrap();
         let before = edges(search);
-        let n = search.nodes();
+        let n = search.visits();
         assert_eq!(search.renew_root(Value::EVEN, &TWICE, &mut [0.0, 1.0, 0.5]), Ok(n));
         assert_eq!(edges(search).len(), before.len());
         assert_eq!(search.root_node().edge_count(), 3);

@@ -20,7 +20,7 @@ fn the_game_goes_on() {
         audit(search, &Audit::drained(moved));
         search.start_move();
         search.run_game(&mut moved, 200);
-        assert_eq!(u64::from(search.nodes()), u64::from(kept) + search.run_counts().playouts);
+        assert_eq!(u64::from(search.visits()), u64::from(kept) + search.run_counts().playouts);
         audit(search, &Audit::drained(moved));
     }
     fn holds(seed: u64, batch: u8) -> bool {
@@ -38,13 +38,13 @@ fn a_move_that_nobody_visited_begins_anew() {
     on_both!(1000, 50_000, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 30);
         assert_eq!(search.advance(&[Move(999)]), 0);
-        assert_eq!((search.nodes(), search.repository().live_nodes()), (0, 1));
+        assert_eq!((search.visits(), search.repository().live_nodes()), (0, 1));
         // The same with a move that was folded.
         run_in_batches(search, &mut game, 1, 30);
         while search.recycle() > 0 {}
         let folded = search.root_node().visited().find(|edge| edge.child().is_none()).and_then(|edge| edge.mv());
         assert_eq!(search.advance(&[folded.unwrap()]), 0);
-        assert_eq!((search.nodes(), search.repository().live_nodes()), (0, 1));
+        assert_eq!((search.visits(), search.repository().live_nodes()), (0, 1));
     });
 }
 
@@ -119,7 +119,7 @@ fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
         search.run(&mut Cycle { before: 2 }, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
         // Sixteen draws were taken back, and one playout went on below.
         assert_eq!(search.taken_back(), 16);
-        assert_eq!(search.nodes(), 3);
+        assert_eq!(search.visits(), 3);
         let value = search.root_node().value();
         assert!((value.wl - 0.5).abs() < 1e-6 && (value.d, value.m) == (0.0, 1.0), "{value:?}");
         let visits: List<u32> = shape(search).into_iter().map(|edge| edge.1).collect();
