@@ -55,9 +55,10 @@ struct Rule {
     draw_score: f32,
     /// The level that edges are raised to, see [`puct::level`].
     due: Option<puct::Level>,
-    /// The visits of the most visited drawn move. Drawn moves are compared with each other by length and not by visits,
-    /// so all of them take its place among the others; if each took its own, the order could be a circle.
-    of_draws: u32,
+    /// The visits of the most visited drawn move, if a move is drawn. Drawn moves are compared with each other by length
+    /// and not by visits, so all of them take its place among the others; if each took its own, the order could be a
+    /// circle.
+    of_draws: Option<u32>,
 }
 
 impl Rule {
@@ -66,15 +67,19 @@ impl Rule {
         due: Option<puct::Level>,
         edges: impl Iterator<Item = EdgeView<'a, R>>,
     ) -> Self {
-        let mut rule = Self { draw_score, due, of_draws: 0 };
-        let draws = edges.filter(|edge| drawn(edge).is_some());
-        rule.of_draws = draws.map(|edge| rule.visits(&edge)).max().unwrap_or(0);
+        let mut rule = Self { draw_score, due, of_draws: None };
+        rule.of_draws = edges.filter(|edge| drawn(edge).is_some()).map(|edge| rule.visits(&edge)).max();
         rule
+    }
+
+    /// How a move is known to be a draw.
+    fn drawn<R: Repository>(&self, edge: &EdgeView<'_, R>) -> Option<Ending> {
+        self.of_draws.and_then(|_| drawn(edge))
     }
 
     /// The visits by which an edge is compared with others.
     fn weight<R: Repository>(&self, edge: &EdgeView<'_, R>) -> u32 {
-        if drawn(edge).is_some() { self.of_draws } else { self.visits(edge) }
+        self.of_draws.filter(|_| drawn(edge).is_some()).unwrap_or_else(|| self.visits(edge))
     }
 
     /// Visits of an edge, including those that are due to it.
@@ -99,7 +104,7 @@ fn better<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) 
 }
 
 fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &Rule) -> Ordering {
-    if let (Some(a_by), Some(b_by)) = (drawn(a), drawn(b)) {
+    if let (Some(a_by), Some(b_by)) = (rule.drawn(a), rule.drawn(b)) {
         let by_rule = |by| by != Ending::Tablebase;
         return by_rule(a_by).cmp(&by_rule(b_by)).then_with(|| shorter(a, b));
     }

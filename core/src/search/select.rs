@@ -18,6 +18,66 @@ pub(super) enum Choice {
     Unvisited(u16),
 }
 
+/// Q + U of an edge that has a value.
+struct Score {
+    exploration: f32,
+    draw_score: f32,
+    /// Whether U goes by the weights of visits, and not by their number.
+    by_weight: bool,
+    moves_left: Option<MovesLeftUtility>,
+}
+
+impl Score {
+    /// Whether nothing counts but W − L and the number of visits.
+    fn is_plain(&self) -> bool {
+        self.moves_left.is_none() && self.draw_score == 0.0 && !self.by_weight
+    }
+
+    #[inline(always)]
+    fn of(&self, edge: &Seen, value: EdgeValue) -> f32 {
+        let q = value.q(self.draw_score);
+        let q = self.moves_left.map_or(q, |utility| q + utility.of_child(q, value.m()));
+        let u = match self.by_weight {
+            false => puct::u(edge.p(), self.exploration, edge.n),
+            true => puct::u_of_weight(edge.p(), self.exploration, edge.n as f32 * weight_of_visit(value)),
+        };
+        q + u
+    }
+}
+
+/// The best of the edges with a value, of those that wait for their first one, and of those without a record: these are
+/// worth `fpu`.
+#[inline(always)]
+fn best_choice(
+    node: &impl Node,
+    seen: BestSeen,
+    fpu: f32,
+    exploration: f32,
+    rules: Option<&RootRules>,
+) -> Option<Choice> {
+    let (mut best, mut choice) = (seen.score, seen.at.map(Choice::Visited));
+    let mut offer = |score: f32, other: Choice| {
+        if choice.is_none() || score > best {
+            (best, choice) = (score, Some(other));
+        }
+    };
+    if seen.waiting {
+        for (at, edge) in node.seen().enumerate().filter(|(_, edge)| edge.value.is_none()) {
+            if rules.is_none_or(|rules| rules.allow(at, edge.n)) {
+                offer(fpu + puct::u(edge.p(), exploration, edge.n), Choice::Visited(at));
+            }
+        }
+    }
+    let upcoming = match rules {
+        None => node.next_unvisited(),
+        Some(rules) => rules.next_unvisited(node),
+    };
+    if let Some((index, p)) = upcoming {
+        offer(fpu + puct::u(p, exploration, 0), Choice::Unvisited(index));
+    }
+    choice.or_else(|| first_allowed(node, rules))
+}
+
 impl<R: Repository> Search<R> {
     fn params_at(&self, plies: usize) -> (&Cpuct, Fpu) {
         let params = &self.params;
@@ -42,28 +102,14 @@ impl<R: Repository> Search<R> {
             None => puct::exploration(cpuct, node.n()),
             Some(worth) => self.exploration_here(node, cpuct, worth),
         };
-        let by_weight = self.params.explored == Explored::Weights;
         let rules = if plies == 0 { self.root_rules(node) } else { None };
-        let moves_left = self.params.moves_left.filter(|_| !by_weight);
-        let moves_left = moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));
+        let score = self.score_at(node, exploration, draw_score);
         // Everything but the plain case is rare, and would cost a test at each edge.
-        let plain = rules.is_none() && moves_left.is_none() && draw_score == 0.0 && !by_weight;
-        let seen = if plain {
-            best_seen(node, |edge, value| value.wl() + puct::u(edge.p(), exploration, edge.n))
-        } else {
-            let score = |edge: &Seen, value: EdgeValue| {
-                let q = value.q(draw_score);
-                let q = moves_left.map_or(q, |utility| q + utility.of_child(q, value.m()));
-                let u = match by_weight {
-                    false => puct::u(edge.p(), exploration, edge.n),
-                    true => puct::u_of_weight(edge.p(), exploration, edge.n as f32 * weight_of_visit(value)),
-                };
-                q + u
-            };
-            match &rules {
-                None => best_seen(node, score),
-                Some(rules) => best_allowed(node, rules, score),
-            }
+        let plain = score.is_plain() && rules.is_none();
+        let seen = match &rules {
+            None if plain => best_seen(node, |edge, value| value.wl() + puct::u(edge.p(), exploration, edge.n)),
+            None => best_seen(node, |edge, value| score.of(edge, value)),
+            Some(rules) => best_allowed(node, rules, |edge, value| score.of(edge, value)),
         };
         let (q, visited_policy) = match worth {
             Some(worth) => {
@@ -77,27 +123,16 @@ impl<R: Repository> Search<R> {
             None => (node.mean().q(draw_score), seen.visited_policy),
         };
         let fpu = puct::fpu(fpu, q, visited_policy);
-        let (mut best, mut choice) = (seen.score, seen.at.map(Choice::Visited));
-        let mut offer = |score: f32, other: Choice| {
-            if choice.is_none() || score > best {
-                (best, choice) = (score, Some(other));
-            }
-        };
-        if seen.waiting {
-            for (at, edge) in node.seen().enumerate().filter(|(_, edge)| edge.value.is_none()) {
-                if rules.as_ref().is_none_or(|rules| rules.allow(at, edge.n)) {
-                    offer(fpu + puct::u(edge.p(), exploration, edge.n), Choice::Visited(at));
-                }
-            }
-        }
-        let upcoming = match &rules {
-            None => node.next_unvisited(),
-            Some(rules) => rules.next_unvisited(node),
-        };
-        if let Some((index, p)) = upcoming {
-            offer(fpu + puct::u(p, exploration, 0), Choice::Unvisited(index));
-        }
-        choice.or_else(|| first_allowed(node, rules.as_ref()))
+        best_choice(node, seen, fpu, exploration, rules.as_ref())
+    }
+
+    /// How the edges of a node are scored.
+    #[inline(always)]
+    fn score_at(&self, node: &impl Node, exploration: f32, draw_score: f32) -> Score {
+        let by_weight = self.params.explored == Explored::Weights;
+        let moves_left = self.params.moves_left.filter(|_| !by_weight);
+        let moves_left = moves_left.and_then(|params| MovesLeftUtility::of(Some(params), node.mean()));
+        Score { exploration, draw_score, by_weight, moves_left }
     }
 
     /// The part of the root's priors, whose sum may be more than 1, that belongs to visited moves. A move counts as
