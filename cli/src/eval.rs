@@ -130,16 +130,16 @@ fn id_in(line: &str) -> Option<Box<RawValue>> {
     fields.remove("id").filter(|id| id.get() != "null")
 }
 
-/// The object that is a line.
+/// The object that is a line; `expected` says which one.
 ///
 /// # Errors
 /// In one line: what the line is instead, and where.
-fn object(line: &str) -> Result<Object, String> {
+fn object(line: &str, expected: &str) -> Result<Object, String> {
     serde_json::from_str(line).map_err(|error| {
         let (text, column) = (error.to_string(), error.column());
         // The line that the library counts is always the first.
         let what = text.split(" at line ").next().unwrap_or_default();
-        format!("expected a JSON object: {what} at column {column}")
+        format!("expected {expected}: {what} at column {column}")
     })
 }
 
@@ -207,10 +207,10 @@ mod tests {
         let error = |line: &str| answers(line)[0]["error"].as_str().unwrap().to_string();
         assert_eq!(error("{\"fen\":5}"), "fen: Must be a string");
         assert_eq!(error("{\"moves\":[\"e2e4\",7]}"), "moves: Must be a list of strings");
-        assert_eq!(error("{\"colour\":\"w\"}"), "colour: expected one of fen, moves, chess960, id");
+        assert_eq!(error("{\"colour\":\"w\"}"), "unknown field `colour`, expected one of fen, moves, chess960, id");
         let of_nonsense = error("{}x");
         assert!(
-            of_nonsense.starts_with("expected a JSON object: ") && of_nonsense.ends_with(" at column 3"),
+            of_nonsense.starts_with("expected an object with fen, ") && of_nonsense.ends_with(" at column 3"),
             "{of_nonsense}"
         );
     }

@@ -82,12 +82,12 @@ impl super::Oracle for Oracle {
     }
 
     fn understand(&self, line: &str) -> Result<Position, String> {
-        let object = object(line)?;
+        let object = object(line, "an object with fen, moves, chess960 and id")?;
+        if let Some(field) = object.keys().find(|field| !FIELDS.contains(&field.as_str())) {
+            return Err(format!("unknown field `{field}`, expected one of {}", FIELDS.join(", ")));
+        }
         let read = || {
             let fields = Fields(&object);
-            if let Some(field) = object.keys().find(|field| !FIELDS.contains(&field.as_str())) {
-                return Err(BadField::new(field, format!("expected one of {}", FIELDS.join(", "))));
-            }
             let text = |value: &'_ Value| value.is_null().then_some("startpos").or(value.as_str()).map(str::to_string);
             let fen = fields.read("fen", "Must be a string", text)?.filter(|fen| fen != "startpos");
             let strings = |value: &Value| {
@@ -96,7 +96,7 @@ impl super::Oracle for Oracle {
             let moves = fields.read("moves", "Must be a list of strings", strings)?.unwrap_or_default();
             Ok((fen, moves, fields.switch("chess960")?))
         };
-        let (fen, moves, chess960) = read().map_err(|bad| bad.to_string())?;
+        let (fen, moves, chess960) = read().map_err(|bad: BadField| bad.to_string())?;
         let fen = fen.as_deref().map(|fen| fen.split_ascii_whitespace().collect());
         let position = PositionText { fen, moves: moves.iter().map(String::as_str).collect() };
         let history = position.play().map_err(|error| error.to_string())?;

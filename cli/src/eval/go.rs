@@ -52,7 +52,7 @@ pub struct Answer {
 /// # Errors
 /// In one line: not a JSON object, or a field that is wrong.
 fn understand(line: &str, is_for_human_play: bool) -> Result<Position, String> {
-    let object = object(line)?;
+    let object = object(line, "an object with a position of Go")?;
     let fields = Fields(&object);
     let read = || {
         if let Some(field) = object.keys().find(|field| !is_field(field) && *field != "symmetry") {

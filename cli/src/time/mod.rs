@@ -11,9 +11,6 @@ use crate::engine::Settings;
 use oncilla_core::time::{Clock, Manager, ManagerParams};
 use std::path::PathBuf;
 
-/// The largest speed, in nodes per second, that a time manager begins with.
-const MOST_NPS: f64 = 1e12;
-
 /// What the command is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
@@ -74,9 +71,6 @@ pub fn explain(
 ) -> Result<Vec<Explained>, String> {
     let mut params = settings.time;
     match (&mut params, nps) {
-        (_, Some(nps)) if !(nps > 0.0 && nps <= MOST_NPS) => {
-            return Err(format!("time: --nps: expected a number above 0 and up to {MOST_NPS:e}, got {nps}"));
-        }
         (ManagerParams::Smooth(smooth), Some(nps)) => smooth.init_nps = nps,
         (other, Some(_)) => {
             return Err(format!(
@@ -86,7 +80,8 @@ pub fn explain(
         }
         (_, None) => {}
     }
-    let mut manager = Manager::new(params).map_err(|error| error.to_string())?;
+    let by = if nps.is_some() { "time: --nps: " } else { "" };
+    let mut manager = Manager::new(params).map_err(|error| format!("{by}{error}"))?;
     let mut game =
         Game { manager: &mut manager, name: params.name(), overhead_ms: settings.move_overhead_ms as f64, ply: 0 };
     let played = history.iter().map(|played| game.play(played)).collect::<Vec<_>>();
