@@ -61,7 +61,7 @@ def start(folder, side, command, stack):
 
 
 def play(engines, base, increment, moves):
-    """Plays a game in which both sides ponder. Returns the board and the least time left."""
+    """Plays a game in which both sides ponder. Returns the board, the least time left, and the time of stalls."""
     board, left, least, own = chess.Board(), [base, base], base, OwnTime()
     while board.fullmove_number <= moves and not board.is_game_over():
         side = 0 if board.turn else 1
@@ -79,7 +79,7 @@ def play(engines, base, increment, moves):
             raise Fault(f"{chess.COLOR_NAMES[board.turn]} resigned, or offered a draw, in {board.fen()}")
         # An illegal move would have made python-chess raise an error.
         board.push(move)
-    return board, least
+    return board, least, own.stalled
 
 
 def judge(log):
@@ -116,12 +116,13 @@ def run(arguments):
         # Closed last, as the engines write into it.
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         started = [start(folder, side, arguments.command, stack) for side in ("white", "black")]
-        board, least = play([engine for engine, _ in started], *arguments.clock, arguments.moves)
+        board, least, stalled = play([engine for engine, _ in started], *arguments.clock, arguments.moves)
         for engine, _ in started:
             engine.quit()
         counts = [judge(log) for _, log in started]
     searches = ", ".join(f"{sum(count[word] for count in counts)} {word}" for word in counts[0])
-    print(f"{len(board.move_stack)} plies behind PolyGlot, least time left {least:.3f} s; {searches}")
+    stalls = f", {stalled:.3f} s of stalls not counted" if stalled else ""
+    print(f"{len(board.move_stack)} plies behind PolyGlot, least time left {least:.3f} s{stalls}; {searches}")
 
 
 def main():

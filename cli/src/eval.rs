@@ -138,7 +138,7 @@ fn object(line: &str, expected: &str) -> Result<Object, String> {
     serde_json::from_str(line).map_err(|error| {
         let (text, column) = (error.to_string(), error.column());
         // The line that the library counts is always the first.
-        let what = text.split(" at line ").next().unwrap_or_default();
+        let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
         format!("expected {expected}: {what} at column {column}")
     })
 }

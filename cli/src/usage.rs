@@ -10,28 +10,24 @@ pub fn explained(text: &str, first: Option<&str>) -> String {
         return format!("expected what oncilla {command}--help lists, got {argument}");
     }
     if let Some(option) = text.strip_prefix("No value provided for option ") {
-        return format!("{}: expected a value, got nothing", unquoted(option.trim_end_matches('.')));
+        return format!("{}: expected a value, got nothing", option.trim_end_matches('.').trim_matches('\''));
     }
     wrong_value(text).unwrap_or_else(|| text.to_string())
 }
 
 /// The error in an option's value.
 fn wrong_value(text: &str) -> Option<String> {
-    let (which, why) = text.strip_prefix("Error parsing option ")?.split_once(": ")?;
-    let (option, value) = which.split_once(" with value ")?;
-    let (option, value) = (unquoted(option), unquoted(value));
+    let (option, rest) = text.strip_prefix("Error parsing option '")?.split_once("' with value '")?;
+    let (value, why) = rest.rsplit_once("': ")?;
     // The standard library says what is wrong, and not what it expects.
     let expected = match why {
         "invalid digit found in string" => "expected a whole number from 0 on",
         "number too large to fit in target type" => "expected a smaller number",
-        "invalid float literal" => "expected a number",
+        "cannot parse integer from empty string" => "expected a whole number from 0 on",
+        "invalid float literal" | "cannot parse float from empty string" => "expected a number",
         why => return Some(format!("{option}: {why}")),
     };
     Some(format!("{option}: {expected}, got {value:?}"))
-}
-
-fn unquoted(text: &str) -> &str {
-    text.trim_matches('\'')
 }
 
 #[cfg(test)]
@@ -58,6 +54,16 @@ mod tests {
                 "Error parsing option '--board' with value '99': expected columns and rows, got \"99\"",
                 "tune",
                 "--board: expected columns and rows, got \"99\"",
+            ),
+            (
+                "Error parsing option '--base' with value '': cannot parse float from empty string",
+                "time",
+                "--base: expected a number, got \"\"",
+            ),
+            (
+                "Error parsing option '--nodes' with value 'a: b': invalid digit found in string",
+                "bench",
+                "--nodes: expected a whole number from 0 on, got \"a: b\"",
             ),
             ("Something else", "time", "Something else"),
         ] {

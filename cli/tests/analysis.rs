@@ -72,6 +72,19 @@ fn an_answer_has_its_fields() {
     assert!(tree[0]["children"].as_array().unwrap().iter().all(|child| child["edgeVisits"].as_u64() >= Some(2)));
 }
 
+/// A move that draws by repetition makes hints see other things, and the network's own word is that of the search.
+#[test]
+fn the_network_says_the_same_of_the_root_as_in_the_search() {
+    let moves = ["d1d2", "g8f8", "d2d1", "f8g8", "d1d2", "g8f8", "d2d1"];
+    let query =
+        json!({ "id": "a", "initialFen": "6k1/5ppp/8/8/8/8/5PPP/3Q2K1 w - - 0 1", "moves": moves, "maxVisits": 1 });
+    let args = ["analysis", "--backend=host", "--weights=tiny", "--parallel=1"];
+    let output = run(&args, &format!("{query}\n"));
+    let answer: Value = serde_json::from_str(stdout(&output).trim()).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let of_root = |key: &str| answer["rootInfo"][key].as_f64().unwrap_or_else(|| panic!("{key} in {answer}"));
+    assert!((of_root("winrate") - of_root("rawWinrate")).abs() < 1e-6, "{answer}");
+}
+
 /// The numbers named `key` of an answer's moves, in their order.
 fn column(answer: &Value, key: &str) -> Vec<f64> {
     answer["moveInfos"].as_array().unwrap().iter().map(|info| info[key].as_f64().unwrap()).collect()

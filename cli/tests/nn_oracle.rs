@@ -48,6 +48,7 @@ fn evaluator(weights: &Path, heads: HeadChoice, (backend, precision, tiles): On)
         // The tests' own cache, so that they don't depend on the user's tuning.
         cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/programs").into()),
         threads: 0,
+        threads_are_all: false,
         tiles,
         history_fill: HistoryFill::FenOnly,
     };

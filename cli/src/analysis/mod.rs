@@ -13,9 +13,9 @@
 //! their share, a search that has ended waits until there is room for its answer. Each worker has a tree of its own.
 //! Every accepted turn gets exactly one line with `isDuringSearch` false, however it ends.
 //!
-//! Answers are read from the tree itself (`Observer::look`). Chess-specific code is in `query`, `moves`, `hash` and
-//! `answer`, Go-specific code in [`go`]: the queue and its workers (`crew`), the output, the actions and the order of
-//! turns are the same for both.
+//! Answers are read from the tree itself (`Observer::look`). Chess-specific code is in `query`, `moves`, `hash`,
+//! `answer`, `worker` and `sessions`, Go-specific code in [`go`]: the queue and its workers (`crew`), the output, the
+//! actions and the order of turns are the same for both.
 
 mod actions;
 mod answer;

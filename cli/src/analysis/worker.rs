@@ -13,7 +13,7 @@ use super::query::{Plan, Query};
 use super::queue::Taken;
 use super::sessions::{Sessions, TreeEngine, TreeSummary};
 use crate::engine::{
-    Batch, Done, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, UNKNOWN,
+    Batch, Done, Drawing, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, UNKNOWN,
 };
 use crate::softmax::softmax;
 
@@ -75,8 +75,8 @@ impl Searcher {
 
     fn search_at(&mut self, tree_engine: &mut TreeEngine, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let (query, turn) = (Arc::clone(&taken.turn.query), taken.turn.number);
-        let position = self.position(&query, turn);
-        let raw = self.evaluate(&position)?;
+        let mut position = self.position(&query, turn);
+        let raw = self.evaluate(&mut position)?;
         let mut go = Go { steers: query.session.is_some(), ..go(&query.plan) };
         let no_move_allowed = !restrict(&mut go, query.plan.restrictions.as_ref(), &position);
         if no_move_allowed {
@@ -131,11 +131,16 @@ impl Searcher {
     }
 
     /// The network's evaluation of the position. It is stored in the cache, where the search finds it.
-    fn evaluate(&mut self, position: &History) -> Result<Raw, String> {
+    fn evaluate(&mut self, position: &mut History) -> Result<Raw, String> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
+        let mut drawing = Drawing::default();
+        if self.evaluator.has_hints() {
+            drawing.find(position, &legal);
+        }
+        let with = drawing.circumstances(0);
         self.batch.clear();
-        let known = match self.batch.push(position, &legal) {
+        let known = match self.batch.push_with(position, &legal, with) {
             Pushed::Known(value, logits) => Raw { value: Some(value), error: None, policy: softmax(logits) },
             Pushed::Waits => return ask(&self.evaluator, &mut self.batch, &self.output),
         };
@@ -144,7 +149,7 @@ impl Searcher {
         }
         // The cache does not store the value error, so the position is evaluated again.
         let mut fresh = self.evaluator.batch_without_cache();
-        fresh.push(position, &legal);
+        fresh.push_with(position, &legal, with);
         ask(&self.evaluator, &mut fresh, &self.output)
     }
 }
@@ -285,12 +290,12 @@ mod tests {
         // The cache has room for only one of the two positions.
         evaluator.set_cache(CacheSize { entries: 1, mb: 1 }).unwrap();
         let (evaluator, settings) = (Arc::new(evaluator), Arc::new(settings));
-        let repeat = |position: History| {
+        let repeat = |mut position: History| {
             let output = Arc::new(Output::to(channel().0));
             let sessions = Arc::new(Sessions::new(1));
             let mut searcher = Searcher::new(output, Arc::clone(&evaluator), sessions, Arc::clone(&settings));
             for _ in 0..CALLS {
-                let raw = searcher.evaluate(&position).unwrap();
+                let raw = searcher.evaluate(&mut position).unwrap();
                 assert_eq!((raw.value.is_some(), raw.policy.len()), (true, 20));
             }
         };

@@ -80,20 +80,20 @@ impl MemoryBudget {
 
     /// Measures what the process takes besides tree and cache. A backend takes most of its memory with its first batch,
     /// so each thread's batch is run once; if that takes long, those that are left count as much as the others but it.
-    /// Returns the line that a backend says meanwhile, if it says one.
-    pub fn weigh(&mut self, evaluator: &Evaluator, settings: &Settings) -> Option<String> {
+    /// Returns the lines that a backend says meanwhile.
+    pub fn weigh(&mut self, evaluator: &Evaluator, settings: &Settings) -> Vec<String> {
         let (position, mut moves) = (History::startpos(), MoveList::new());
         position.legal_moves(&mut moves);
         let (size, workers) = (leaves::batch_size(settings, evaluator), settings.workers);
         let threads = workers.taking_all_roles(evaluator.threads()).max(workers.eval);
         let mut batches: Vec<_> = (0..threads).map(|_| evaluator.batch()).collect();
-        let mut note = None;
+        let mut notes = Vec::new();
         let mut run = |batch: &mut Batch| {
             for _ in 0..size {
                 batch.push(&position, &moves);
             }
             // What fails here also fails in the search, which reports it.
-            note = evaluator.run(batch).ok().flatten().or(note.take());
+            notes.extend(evaluator.run(batch).ok().flatten());
         };
         let mut batches = batches.iter_mut();
         // The first batch shows nothing of the others, because the backend's own memory is in it.
@@ -111,6 +111,6 @@ impl MemoryBudget {
         let not_run = taken.saturating_sub(with_first).saturating_mul(batches.len()) / others.max(1);
         self.beside_the_tree = taken.saturating_add(not_run).saturating_add(QUEUES);
         self.is_weighed = true;
-        note
+        notes
     }
 }

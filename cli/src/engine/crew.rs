@@ -19,8 +19,12 @@ use oncilla_chess::History;
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-/// How long the watchdog sleeps if nothing wakes it.
+/// How long threads that have nothing to do sleep if nothing wakes them: the one that watches, and workers that may not
+/// go on.
 const TICK: Duration = Duration::from_millis(5);
+/// After this time a worker tells the other threads what it has done: with an evaluator that takes no time they would
+/// otherwise wait for each other's reports.
+const SLICE: Duration = TICK;
 /// The number of playouts that a worker claims at once, if its batches are not larger: where evaluations take no time,
 /// the threads would otherwise wait for each other's claims.
 const CLAIM: u64 = 256;
@@ -47,7 +51,8 @@ impl Crew {
         (gather + eval + backprop > 0).then(|| Queues::new(batch_size(settings, evaluator), eval))
     }
 
-    /// Starts the threads that the settings ask for. If the system has none left, the calling thread does the work.
+    /// Starts the threads that the settings ask for. If the system has none left, the calling thread does the work; if
+    /// each was to have one role, the search ends instead, and says so.
     pub fn hire<'scope, 'env, 's: 'env, 'm: 'env>(
         scope: &'scope Scope<'scope, 'env>,
         shared: &'env Shared<'s, 'm>,
@@ -130,13 +135,12 @@ fn portion(left: u64, threads: u64, batch: u64) -> u64 {
     (left / (2 * threads)).min(CLAIM).max(batch)
 }
 
-/// Does `claimed` playouts, or fewer if something keeps it from going on; returns how many. It also stops after
-/// [`TICK`], to tell the other threads what it has done: with an evaluator that takes no time they would wait for each
-/// other's reports.
+/// Does `claimed` playouts, or fewer if something keeps it from going on or if it takes longer than [`SLICE`]; returns
+/// how many.
 fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -> u64 {
     let begun = Instant::now();
     let mut done = 0;
-    while done < claimed && !shared.is_stopped() && (done == 0 || begun.elapsed() < TICK) {
+    while done < claimed && !shared.is_stopped() && (done == 0 || begun.elapsed() < SLICE) {
         match playouts.step(shared, claimed - done) {
             Ok(Step::Progress(more)) => done += more,
             Ok(Step::Crowded) => break,

@@ -295,11 +295,6 @@ impl Evaluator {
         Batch::new(needs, Looks::new(self.hints.clone()), cache)
     }
 
-    /// Whether evaluations are corrected by hints.
-    pub(super) fn has_hints(&self) -> bool {
-        self.hints.is_some()
-    }
-
     /// Evaluates the batch. If a device fails to, the host evaluates it, and in the end takes over. Each such event is
     /// told once, in the line that is returned; so is the first time that an answer of the network is not a finite
     /// number and is replaced.
@@ -327,6 +322,19 @@ impl Evaluator {
         }
         batch.share_answers();
         Ok(note)
+    }
+
+    /// Whether evaluations are corrected by hints.
+    pub fn has_hints(&self) -> bool {
+        self.hints.is_some()
+    }
+
+    /// What no batch has told yet of devices that failed.
+    pub fn take_news(&self) -> Vec<String> {
+        match &self.source {
+            Source::Network(network) => network.service.take_news(),
+            Source::Random | Source::Constant => Vec::new(),
+        }
     }
 
     /// Joins `note` with the lines that tell of answers that are not finite numbers.

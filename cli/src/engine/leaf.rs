@@ -2,15 +2,14 @@
 
 use super::Search;
 use super::batch::Circumstances;
+use super::drawing::Drawing;
 use super::restrict::Restrictions;
 use super::tables::{TableResult, Tables};
-use fnv::FnvHasher;
 use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, TwoFold, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};
 use oncilla_core::search::Event;
 use oncilla_core::stats::Counts;
-use std::hash::Hasher;
 use std::sync::Arc;
 
 /// What a search asks about every leaf.
@@ -37,12 +36,10 @@ pub struct LeafReader {
     moves: MoveList,
     /// The moves that may be searched, if not all may be.
     kept: Vec<ChessMove>,
-    /// What the restrictions add to the leaf's key in the cache of evaluations; 0 if all moves may be searched.
-    salt: u64,
-    /// Whether evaluations are corrected by hints.
-    has_hints: bool,
-    /// The indices of the leaf's moves that end the game as a draw by its history, if there are hints.
-    drawing: Vec<usize>,
+    /// What the restrictions add to the leaf's key in the cache of evaluations; `None` if all moves may be searched.
+    salt: Option<u64>,
+    /// The leaf's moves that draw, if evaluations are corrected by hints.
+    drawing: Option<Drawing>,
 }
 
 /// What is known of a leaf.
@@ -64,9 +61,8 @@ impl LeafReader {
             root,
             moves: MoveList::new(),
             kept: Vec::new(),
-            salt: 0,
-            has_hints,
-            drawing: Vec::new(),
+            salt: None,
+            drawing: has_hints.then(Drawing::default),
         }
     }
 
@@ -100,13 +96,11 @@ impl LeafReader {
         }
     }
 
-    /// Finds the leaf's moves that end the game as a draw. Hints see what a move leaves hanging, but if the game is over
-    /// after it, nobody takes that.
+    /// Finds the leaf's moves that end the game as a draw.
     pub fn find_drawing_moves(&mut self) {
-        self.drawing.clear();
-        if self.has_hints {
-            let moves: &[ChessMove] = if self.salt == 0 { &self.moves } else { &self.kept };
-            self.history.drawing_moves(moves, |at| self.drawing.push(at));
+        if let Some(drawing) = &mut self.drawing {
+            let moves: &[ChessMove] = if self.salt.is_some() { &self.kept } else { &self.moves };
+            drawing.find(&mut self.history, moves);
         }
     }
 
@@ -121,10 +115,10 @@ impl LeafReader {
     }
 
     /// Keeps the moves that may be searched in the last position, if it is below the root; returns the salt.
-    fn restrict(&mut self) -> u64 {
-        let Some(rules) = &self.rules.restrictions else { return 0 };
+    fn restrict(&mut self) -> Option<u64> {
+        let rules = self.rules.restrictions.as_ref()?;
         match self.history.len() - self.root_len {
-            0 => 0,
+            0 => None,
             ply => rules.filter(self.history.board(), ply, &self.moves, &mut self.kept),
         }
     }
@@ -156,19 +150,16 @@ impl LeafReader {
 
     /// The leaf's moves: the legal ones that may be searched.
     pub fn moves(&self) -> &[ChessMove] {
-        if self.salt == 0 { &self.moves } else { &self.kept }
+        if self.salt.is_some() { &self.kept } else { &self.moves }
     }
 
     /// What the leaf's evaluation depends on besides the position: which moves are searched, and which
     /// [are draws](Self::find_drawing_moves).
     pub fn circumstances(&self) -> Circumstances<'_> {
-        let mut salt = self.salt;
-        if !self.drawing.is_empty() {
-            let mut hasher = FnvHasher::default();
-            self.drawing.iter().for_each(|&at| hasher.write_u16(pack(self.moves()[at])));
-            salt = salt.wrapping_add(hasher.finish());
-        }
-        Circumstances { drawing: &self.drawing, salt }
+        let salt = self.salt.unwrap_or(0);
+        self.drawing
+            .as_ref()
+            .map_or(Circumstances { salt, ..Circumstances::default() }, |drawing| drawing.circumstances(salt))
     }
 
     /// Divides the logits by the root's own temperature, if the event's leaf is the root and has one.

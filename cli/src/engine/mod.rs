@@ -12,6 +12,7 @@ mod cache;
 pub mod canaries;
 mod control;
 mod crew;
+mod drawing;
 pub mod drivers;
 mod evaluator;
 mod fallback;
@@ -50,6 +51,7 @@ pub use backends::{
 };
 pub use builtin::BuiltIn;
 pub use cache::CacheCounts;
+pub use drawing::Drawing;
 #[cfg(test)]
 pub(crate) use evaluator::faulty;
 pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
@@ -86,8 +88,8 @@ pub type Search<'m> = oncilla_core::search::Search<oncilla_core::tree::Tree<'m>>
 
 /// A search engine for one game at a time.
 ///
-/// Every call returns at once, except those that must load a network or end a search; what a search finds goes to its
-/// [`Observer`].
+/// Every call returns at once, except those that must load a network, end a search or wait for its end; what a search
+/// finds goes to its [`Observer`].
 pub struct Engine {
     commands: Sender<Command>,
     control: Arc<Control>,

@@ -79,16 +79,13 @@ impl Restrictions {
     }
 
     /// Puts the moves that may be searched `ply` plies below the root into `kept`. Returns what changes the position's
-    /// keys: the same number for the same rules, 0 if no rule counts. Rules that leave no move don't count: a position
-    /// without moves would be the end of the game.
-    pub fn filter(&self, board: &Board, ply: usize, moves: &[Move], kept: &mut Vec<Move>) -> u64 {
+    /// keys, the same number for the same rules; `None` if all moves may be searched. Rules that leave no move don't
+    /// count: a position without moves would be the end of the game.
+    pub fn filter(&self, board: &Board, ply: usize, moves: &[Move], kept: &mut Vec<Move>) -> Option<u64> {
         kept.clear();
-        let salt = self.that_count(board, ply).fold(0, |sum: u64, (_, salt)| sum.wrapping_add(salt));
-        if salt == 0 {
-            return 0;
-        }
+        let salt = self.that_count(board, ply).map(|(_, salt)| salt).reduce(u64::wrapping_add)?;
         kept.extend(moves.iter().filter(|&&mv| self.allow(board, ply, mv)));
-        if kept.is_empty() || kept.len() == moves.len() { 0 } else { salt }
+        (!kept.is_empty() && kept.len() < moves.len()).then_some(salt)
     }
 }
 
@@ -119,7 +116,7 @@ mod tests {
         let salt = rules.filter(position.board(), ply, &moves, &mut kept);
         let mut kept: Vec<String> = kept.iter().map(Move::to_string).collect();
         kept.sort_unstable();
-        (kept, salt)
+        (kept, salt.unwrap_or(0))
     }
 
     const CASTLES: &str = "4k3/8/8/8/8/8/7P/4K2R w K - 0 1";

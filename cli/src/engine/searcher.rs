@@ -106,8 +106,13 @@ impl Searcher {
         let mut next = None;
         loop {
             let wanted = self.budget.tree_size(&self.settings);
-            // Without a tree the thread ends; the next command tells the user.
-            let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.layout) else { return };
+            let Some((memory, granted)) = Memory::of_at_most(wanted.bytes, wanted.layout) else {
+                // The thread ends, which the next command tells the user; this one gets its answer.
+                if let Some(Command::Go(go, observer, _)) = next {
+                    self.answer_unsearched(&go, observer, "without memory for a tree");
+                }
+                return;
+            };
             if granted < wanted.bytes {
                 let why = if granted == most_of_tree(wanted.layout) {
                     "a tree can't use"
@@ -233,27 +238,36 @@ impl Searcher {
 
     fn go(&mut self, go: &Go, mut observer: Box<dyn Observer>, since: Instant, search: &mut Search<'_>) {
         self.lacks.take().into_iter().for_each(|lacks| observer.note(&lacks));
-        let done = if self.evaluator.get().is_some() {
-            let searched = guarded(|| self.search_with_notes(go, observer.as_mut(), since, search));
-            searched.unwrap_or_else(|fault| {
-                observer.note(&format!("{fault}; the best move so far is played"));
-                Done { fault: Some(fault), ..self.salvage(go, search) }
-            })
-        } else {
-            observer.note("without a network the first legal move is played");
-            self.any_legal_move(go)
-        };
-        self.control.be_over();
-        if !self.control.is_silent() {
-            observer.done(&done);
+        if self.evaluator.get().is_none() {
+            return self.answer_unsearched(go, observer, "without a network");
         }
-        // Only now: whatever waits for the end may give the next command at once.
-        self.control.end();
+        let searched = guarded(|| self.search_with_notes(go, observer.as_mut(), since, search));
+        let done = searched.unwrap_or_else(|fault| {
+            observer.note(&format!("{fault}; the best move so far is played"));
+            Done { fault: Some(fault), best: self.salvage(go, search), ..Done::default() }
+        });
+        self.answer(observer, &done);
         if self.settings.builtin_endgames && self.position.board().occupied().len() <= SOON_THREE_MEN {
             // This runs while the opponent's clock runs, and beside the next command, because an opponent may answer at
             // once. A search that needs it before it is done waits for it.
             let _ = std::thread::Builder::new().name("endings".to_string()).spawn(three_men::prepare);
         }
+    }
+
+    /// Answers without a search, and says why: a GUI that waits for a move gets a legal one.
+    fn answer_unsearched(&self, go: &Go, mut observer: Box<dyn Observer>, why: &str) {
+        observer.note(&format!("{why} the first legal move is played"));
+        self.wait_until_told(go);
+        self.answer(observer, &Done { best: self.first_legal_move(go), ..Done::default() });
+    }
+
+    fn answer(&self, mut observer: Box<dyn Observer>, done: &Done) {
+        self.control.be_over();
+        if !self.control.is_silent() {
+            observer.done(done);
+        }
+        // Only now: whatever waits for the end may give the next command at once.
+        self.control.end();
     }
 
     /// Runs a search, and tells before and after it what a person should know.
@@ -272,21 +286,23 @@ impl Searcher {
         done
     }
 
-    /// The result of a search that panicked: its best move so far, or any legal move. Its tree is of no use any more.
-    fn salvage(&mut self, go: &Go, search: &mut Search<'_>) -> Done {
-        let any = self.any_legal_move(go);
+    /// The best move so far of a search that panicked, or any legal move. Its tree is of no use any more.
+    fn salvage(&mut self, go: &Go, search: &mut Search<'_>) -> Option<ChessMove> {
+        self.wait_until_told(go);
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
         let of_this_position = self.tree.forget_that_of(&self.position);
         let best = guarded(|| search.best_edge().and_then(|edge| edge.mv())).ok().flatten();
         let best = best.map(|mv| unpack(mv.0)).filter(|mv| of_this_position && legal.contains(mv));
-        Done { best: best.or(any.best), ..any }
+        best.or_else(|| self.first_legal_move(go))
     }
 
     /// Opens the tables in the folders that `SyzygyPath` names, if these have changed.
     fn open_tablebases(&mut self) {
         let paths = &self.settings.syzygy.paths;
-        if !self.tablebases.are_of(paths) {
+        if self.tablebases.are_of(paths) {
+            self.tablebases.get().iter().for_each(|tables| tables.try_again());
+        } else {
             // What is in the tree was found without these tables.
             self.tree.forget();
             self.notes.extend(self.tablebases.open(paths));
@@ -298,7 +314,7 @@ impl Searcher {
     }
 
     /// The root's moves with their ranks, if the tables know the root, and the rules for all leaves.
-    fn ask_tablebases(&mut self, go: &Go) -> (Option<RootRanks>, LeafRules) {
+    fn ask_tablebases(&self, go: &Go) -> (Option<RootRanks>, LeafRules) {
         let tables = self.tables();
         // A position that can't be looked up (castling rights, too many pieces, a table that is not there) is searched.
         let ranks = tables.root_moves(&self.position, self.settings.syzygy.fast_play);
@@ -330,8 +346,8 @@ impl Searcher {
         results.with_endings(self.tables(), self.position.board(), legal)
     }
 
-    /// The answer without a search, because there is no evaluator: a GUI that waits for a move gets a legal one.
-    fn any_legal_move(&self, go: &Go) -> Done {
+    /// Waits until an answer is wanted, if it is not wanted at once.
+    fn wait_until_told(&self, go: &Go) {
         loop {
             let hit = self.control.ponder_hit_at();
             let must_wait = go.infinite || (go.ponder && hit.is_none());
@@ -340,10 +356,33 @@ impl Searcher {
             }
             self.control.wait_for_wish(hit);
         }
+    }
+
+    /// The first legal move, of those that are named if any is.
+    fn first_legal_move(&self, go: &Go) -> Option<ChessMove> {
         let mut moves = MoveList::new();
         self.position.legal_moves(&mut moves);
-        let best = go.search_moves.iter().find(|mv| moves.contains(mv)).or(moves.first());
-        Done { best: best.copied(), ..Done::default() }
+        go.search_moves.iter().find(|mv| moves.contains(mv)).or(moves.first()).copied()
+    }
+
+    /// Makes the search one of the position's moves: those that the tables leave, or those that the user names.
+    fn set_up(&mut self, go: &Go, ranks: Option<&RootRanks>, legal: &MoveList, search: &mut Search<'_>) {
+        let params = params_for(&self.settings, self.has_moves_left(), &self.position, go);
+        let kept = |mv: &ChessMove| match ranks {
+            Some(ranks) if go.search_moves.is_empty() => ranks.best().any(|best| best.mv == *mv),
+            _ => go.search_moves.contains(mv),
+        };
+        let asked = || legal.iter().enumerate().filter(|(_, mv)| kept(mv));
+        let scope = Scope::of(asked().map(|(_, &mv)| mv), legal.len());
+        self.tree.reroot(search, &self.position, params.wdl_rescale, scope, go.steers);
+        search.set_params(params);
+        search.set_root_moves(asked().map(|(index, &mv)| (index, Move(pack(mv)))));
+        search.start_move();
+        self.tally.start_move();
+    }
+
+    fn has_moves_left(&self) -> bool {
+        self.evaluator.get().is_some_and(Evaluator::has_moves_left)
     }
 
     fn search(&mut self, go: &Go, observer: &mut dyn Observer, since: Instant, search: &mut Search<'_>) -> Done {
@@ -351,28 +390,14 @@ impl Searcher {
             observer.note("contempt has no effect on go infinite in ContemptMode play");
         }
         let (ranks, rules) = self.ask_tablebases(go);
-        let has_moves_left = self.evaluator.get().is_some_and(Evaluator::has_moves_left);
-        let params = params_for(&self.settings, has_moves_left, &self.position, go);
         let mut legal = MoveList::new();
         self.position.legal_moves(&mut legal);
-        // If the user names moves, all of them are searched.
-        let kept = |mv: &ChessMove| match &ranks {
-            Some(ranks) if go.search_moves.is_empty() => ranks.best().any(|best| best.mv == *mv),
-            _ => go.search_moves.contains(mv),
-        };
-        let asked = || legal.iter().enumerate().filter(|(_, mv)| kept(mv));
-        let scope = Scope::of(asked().map(|(_, &mv)| mv), legal.len());
-        self.tree.reroot(search, &self.position, params.wdl_rescale, scope, go.steers);
-        let Some(evaluator) = self.evaluator.get() else { return Done::default() };
-        search.set_params(params);
-        search.set_root_moves(asked().map(|(index, &mv)| (index, Move(pack(mv)))));
-        search.start_move();
-        self.tally.start_move();
-
+        self.set_up(go, ranks.as_ref(), &legal, search);
         let results = self.results(go, ranks.as_ref(), &legal);
         observer.results(&results);
+        let Some(evaluator) = self.evaluator.get() else { return Done::default() };
         let mut snapshot = Snapshot::new(&self.settings, evaluator, &self.position, since).knowing(results);
-        let mut time = MoveTime::new(&self.settings, go, &self.position, has_moves_left, since);
+        let mut time = MoveTime::new(&self.settings, go, &self.position, self.has_moves_left(), since);
         let queues = Crew::queues(&self.settings, evaluator);
         let shared = Shared::new(search, evaluator, queues, Arc::clone(&self.control));
         shared.add(&Counts { tablebase_hits: u64::from(ranks.is_some()), ..Counts::ZERO });
@@ -390,7 +415,7 @@ impl Searcher {
             };
             watch.run(&mut time, &mut snapshot, observer);
         });
-        shared.take_notes().iter().for_each(|note| observer.note(note));
+        shared.take_notes().iter().chain(&evaluator.take_news()).for_each(|note| observer.note(note));
         let counts = shared.counts();
         let in_flight = shared.queues().map(Queues::in_flight_limit);
         let (broken, fault) = (shared.is_broken(), shared.fault());
@@ -402,16 +427,12 @@ impl Searcher {
         if !self.control.is_silent() {
             observer.info(&info);
         }
-        let mut done = Done { fault, ..snapshot.done(search) };
+        let done = snapshot.done(search);
         if broken {
             self.tree.forget();
         }
-        done.statistics = self.tally.statistics(in_flight);
-        if done.best.is_none() {
-            let any = self.any_legal_move(&Go { infinite: false, ponder: false, ..go.clone() });
-            return Done { stats: done.stats, statistics: done.statistics, fault: done.fault, ..any };
-        }
-        done
+        let best = done.best.or_else(|| self.first_legal_move(go));
+        Done { best, fault, statistics: self.tally.statistics(in_flight), ..done }
     }
 }
 

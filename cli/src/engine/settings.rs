@@ -129,6 +129,8 @@ pub struct EvaluatorSettings {
     pub cache_dir: Option<PathBuf>,
     /// Threads of the host backend; 0 means one for each core.
     pub threads: usize,
+    /// Whether `BackendOptions` says so, and not `Threads`, which are those of one search.
+    pub threads_are_all: bool,
     /// Whether the host backend may multiply in tiles (AMX), if the processor can.
     pub tiles: bool,
     /// What stands for the positions before the first known one.

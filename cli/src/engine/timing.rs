@@ -211,7 +211,7 @@ impl MoveTime {
 
     /// Playouts that the limits still allow; at least one while there [is no answer](has_answer), because every search
     /// needs one.
-    pub fn nodes_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
+    pub fn playouts_wanted(&self, search: &Search<'_>, counts: &Counts) -> u64 {
         let visits = self.limits.visits.map_or(u64::MAX, |VisitLimit(n)| n.saturating_sub(search.visits().into()));
         let playouts = self.limits.playouts.map_or(u64::MAX, |PlayoutLimit(n)| n.saturating_sub(counts.playouts));
         match visits.min(playouts) {
@@ -221,7 +221,7 @@ impl MoveTime {
     }
 
     /// Playouts that the limit of their speed allows by now. The first one is free, because every search needs one.
-    pub fn nodes_due(&self, counts: &Counts) -> u64 {
+    pub fn playouts_due(&self, counts: &Counts) -> u64 {
         self.nps_limit.map_or(u64::MAX, |nps| {
             let allowed = (nps * self.begun.elapsed().as_secs_f64()) as u64 + 1;
             allowed.saturating_sub(counts.playouts)
@@ -432,7 +432,7 @@ mod tests {
         let (now, hour) = (Instant::now(), Duration::from_secs(3600));
         let due = |settings: &Settings, since: Instant, playouts: u64| {
             let time = MoveTime::new(settings, &Go::default(), &History::startpos(), true, since);
-            time.nodes_due(&Counts { playouts, ..Counts::ZERO })
+            time.playouts_due(&Counts { playouts, ..Counts::ZERO })
         };
         assert_eq!(due(&settings, now, 1_000_000), u64::MAX, "no limit");
         settings.nps_limit = 500.0;

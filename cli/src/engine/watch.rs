@@ -10,7 +10,7 @@ use super::tally::Tally;
 use super::timing::{MoveTime, TimeManager, has_answer};
 use std::time::{Duration, Instant};
 
-/// The watchdog looks at the search at least this often.
+/// Playouts go on for this long between two looks at the search, or for a batch if that takes longer.
 const LOOK_TIME: Duration = Duration::from_millis(1);
 
 /// What the watchdog of one search looks at.
@@ -37,7 +37,7 @@ impl Watch<'_, '_, '_> {
             time.looked(counts.playouts);
             // For a move that is pondered, the limit of visits counts already, but the clock does not run yet.
             let has_answer = has_answer(&search);
-            let reached = (over && has_answer) || time.nodes_wanted(&search, &counts) == 0;
+            let reached = (over && has_answer) || time.playouts_wanted(&search, &counts) == 0;
             let halted = self.shared.is_halted();
             let ends = (told && (halted || has_answer)) || ((reached || halted) && time.may_end());
             if has_answer {
@@ -79,18 +79,18 @@ impl Watch<'_, '_, '_> {
         let begun = Instant::now();
         loop {
             let counts = self.shared.counts();
-            let due = time.nodes_due(&counts);
+            let due = time.playouts_due(&counts);
             if due == 0 {
                 self.shared.wait(LOOK_TIME);
                 return;
             }
-            let wanted = time.nodes_wanted(&self.shared.search(), &counts).min(due);
+            let wanted = time.playouts_wanted(&self.shared.search(), &counts).min(due);
             if let Err(fault) = self.crew.advance(self.shared, wanted) {
                 self.shared.halt(Some(fault));
             }
             let counts = self.shared.counts();
             let enough = time.is_look_due(counts.playouts) || begun.elapsed() >= LOOK_TIME;
-            if enough || self.shared.is_halted() || time.nodes_wanted(&self.shared.search(), &counts) == 0 {
+            if enough || self.shared.is_halted() || time.playouts_wanted(&self.shared.search(), &counts) == 0 {
                 return;
             }
         }

@@ -17,8 +17,8 @@ use oncilla_go::{Move, Size, Symmetry};
 use oncilla_nets::katago::Model;
 use oncilla_opencl::backend::Outputs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 #[cfg(test)]
 use {crate::engine::Service, oncilla_opencl::graph::Graph};
@@ -31,6 +31,8 @@ pub struct Evaluator {
     cache: Cache,
     since: Instant,
     evaluations: AtomicU64,
+    /// What the next run tells a person.
+    notes: Mutex<Vec<String>>,
 }
 
 /// How a position is to be looked at.
@@ -79,6 +81,7 @@ impl Evaluator {
             cache: Cache::new(cache_bytes as u64),
             since: Instant::now(),
             evaluations: AtomicU64::new(0),
+            notes: Mutex::default(),
         }
     }
 
@@ -195,23 +198,32 @@ impl Evaluator {
         let ran = self.run_on(size, batch);
         batch.rows.clear();
         batch.input.clear();
-        ran
+        // After an error they are told by the next run.
+        Ok((ran?, std::mem::take(&mut *self.notes())))
     }
 
-    fn run_on(&self, size: Size, batch: &mut Batch) -> Result<(Vec<Arc<Evaluation>>, Vec<String>), String> {
+    fn notes(&self) -> MutexGuard<'_, Vec<String>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run_on(&self, size: Size, batch: &mut Batch) -> Result<Vec<Arc<Evaluation>>, String> {
         if self.model.encodes_metadata() && batch.rows.iter().any(|row| row.question.profile.is_none()) {
             return Err(NO_PROFILE.to_string());
         }
-        let (ready, mut notes) = match batch.on.take().filter(|on| on.size == size) {
-            Some(on) => (on, Vec::new()),
-            None => self.on(size)?,
+        let ready = match batch.on.take().filter(|on| on.size == size) {
+            Some(on) => on,
+            None => {
+                let (on, notes) = self.on(size)?;
+                self.notes().extend(notes);
+                on
+            }
         };
         batch.on = Some(Arc::clone(&ready));
         batch.request.content().input = std::mem::take(&mut batch.input);
         let ran = ready.service.run(&batch.request, batch.rows.len());
         let mut content = batch.request.content();
         batch.input = std::mem::take(&mut content.input);
-        notes.extend(ran?);
+        self.notes().extend(ran?);
         ready.service.check(&content.outputs, batch.rows.len())?;
         self.evaluations.fetch_add(batch.rows.len() as u64, Ordering::Relaxed);
         let read = |(at, row): (usize, &Waiting)| {
@@ -222,8 +234,7 @@ impl Evaluator {
             self.cache.put(row.key, &evaluation);
             Ok(evaluation)
         };
-        let read: Result<_, String> = batch.rows.iter().enumerate().map(read).collect();
-        Ok((read?, notes))
+        batch.rows.iter().enumerate().map(read).collect()
     }
 
     fn read(&self, ready: &OnBoard, outputs: &Outputs, at: usize, row: &Waiting) -> Evaluation {

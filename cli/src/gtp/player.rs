@@ -278,9 +278,9 @@ impl Player {
                 look(search) && task.until.is_none_or(|until| ahead < until)
             });
             search.set_deadline(None);
+            search.said().iter().for_each(|line| aside(line));
             // A full memory ends a search as a limit does: there is a move to play.
             let _: Stopped = ran?;
-            search.said().iter().for_each(|line| aside(line));
             Ok(then(search))
         })
     }

@@ -130,7 +130,7 @@ fn take(settings: &mut EvaluatorSettings, devices: &mut Vec<String>, list: &List
             ("device", Content::Text(name)) => devices.push(name.clone()),
             ("device", Content::Number(index)) => devices.push(index.to_string()),
             ("threads", &Content::Number(threads)) if (0.0..=128.0).contains(&threads) && threads.fract() == 0.0 => {
-                settings.threads = threads as usize;
+                (settings.threads, settings.threads_are_all) = (threads as usize, true);
             }
             ("tiles", &Content::Switch(on)) => settings.tiles = on,
             ("mlh", &Content::Switch(on)) => settings.moves_left = on,

@@ -167,6 +167,7 @@ impl Draft {
             precision: Precision::Fp32,
             cache_dir: None,
             threads: 0,
+            threads_are_all: false,
             tiles: true,
             history_fill: HistoryFill::FenOnly,
         };

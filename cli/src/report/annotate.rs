@@ -44,22 +44,27 @@ pub fn write(output: &mut impl Write, game: &Game, judgement: &Judgement) -> io:
     write!(text.output, "\n\n")
 }
 
-/// The NAGs of a move: those of the game, and its mark's.
-fn nags(played: &Played, mark: Option<Mark>) -> impl Iterator<Item = u8> {
-    // NAGs from 1 to 6 rate the move, and a move gets only one rating.
-    let has_verdict = played.nags.iter().any(|nag| (1..=6).contains(nag));
-    mark.map(Mark::nag).filter(|_| !has_verdict).into_iter().chain(played.nags.iter().copied())
+/// Whether the game has a sign at a move: NAGs from 1 to 6 rate the move, and a move gets only one rating.
+fn is_rated(played: &Played) -> bool {
+    played.nags.iter().any(|nag| (1..=6).contains(nag))
 }
 
-/// What is said of a move: the value of the position after it, and whether it was bad.
-fn remark(judged: &Judged, before: &Position, after: &Position) -> String {
-    let mut says = vec![value(after)];
+/// The NAGs of a move: those of the game, and its mark's.
+fn nags(played: &Played, mark: Option<Mark>) -> impl Iterator<Item = u8> {
+    mark.map(Mark::nag).filter(|_| !is_rated(played)).into_iter().chain(played.nags.iter().copied())
+}
+
+/// What is said of a move: the value of the position after it, and whether it was bad. The mark is named if its sign is
+/// ours, so that a later report knows whose the sign is.
+fn remark(played: &Played, judged: &Judged, before: &Position, after: &Position) -> String {
+    let mut says = value(after);
     if let Some((mark, best)) = judged.mark.zip(before.line.first()) {
         let percent = |winrate: f64| (winrate * 100.0).round();
         let [from, to] = [before.played_on, after.winrate].map(percent);
-        says.push(format!("{}, {from}% → {to}%: {best}", mark.name()));
+        let name = if is_rated(played) { String::new() } else { format!("{}, ", mark.name()) };
+        says.push_str(&format!(" {name}{from}% → {to}%: {best}"));
     }
-    says.join(" ")
+    says
 }
 
 /// The annotators of the original game, and Oncilla.
@@ -81,7 +86,7 @@ fn without_verdicts(mut played: Played) -> Played {
     for comment in &mut played.comments {
         let plain = without_values(comment).unwrap_or_default();
         let Some(Verdict { mark, best, rest }) = Verdict::read(plain.trim_start()) else { continue };
-        if let Some(at) = played.nags.iter().position(|nag| *nag == mark.nag()) {
+        if let Some(at) = played.nags.iter().position(|nag| mark.is_some_and(|mark| *nag == mark.nag())) {
             played.nags.remove(at);
         }
         if let Some(at) = played.variations.iter().rposition(|variation| first_move(variation) == Some(best)) {
@@ -93,9 +98,11 @@ fn without_verdicts(mut played: Played) -> Played {
     played
 }
 
-/// What a report says of a bad move (`inaccuracy, 57% → 48%: Bxc6`), and what others have added to it.
+/// What a report says of a bad move (`inaccuracy, 57% → 48%: Bxc6`, or the same without its mark's name), and what
+/// others have added to it.
 struct Verdict<'t> {
-    mark: Mark,
+    /// The mark whose sign is the report's.
+    mark: Option<Mark>,
     best: &'t str,
     rest: &'t str,
 }
@@ -103,8 +110,9 @@ struct Verdict<'t> {
 impl<'t> Verdict<'t> {
     /// Reads the verdict at the start of a text.
     fn read(text: &'t str) -> Option<Self> {
-        let (name, behind) = text.split_once(", ")?;
-        let mark = [Mark::Inaccuracy, Mark::Mistake, Mark::Blunder].into_iter().find(|mark| mark.name() == name)?;
+        let marks = [Mark::Inaccuracy, Mark::Mistake, Mark::Blunder].into_iter();
+        let named = |mark: Mark| Some((mark, text.strip_prefix(mark.name())?.strip_prefix(", ")?));
+        let (mark, behind) = marks.filter_map(named).next().map_or((None, text), |(mark, behind)| (Some(mark), behind));
         let (numbers, behind) = behind.split_once(": ")?;
         let (from, to) = numbers.split_once(" → ")?;
         let is_percent = |text: &str| text.strip_suffix('%').is_some_and(|number| number.parse::<u8>().is_ok());
@@ -219,7 +227,7 @@ impl<W: Write> Wrapped<'_, W> {
         self.word(&number(ply))?;
         self.word(&judged.san)?;
         nags(played, judged.mark).try_for_each(|nag| self.word(&format!("${nag}")))?;
-        self.comment(&remark(judged, before, after))?;
+        self.comment(&remark(played, judged, before, after))?;
         for comment in played.comments.iter().filter_map(|comment| without_values(comment)) {
             self.comment(&comment)?;
         }
@@ -405,6 +413,11 @@ mod tests {
         assert_eq!(again(own, &blunder, &other), milder);
         let good = [(0.2, "f2f3"), (0.2, "")];
         assert_eq!(again(own, &blunder, &good), format!("1. f3 $18 {value}}} {kept} *"));
+        // A sign of the game's own stays, whatever a report says of the move.
+        let signed = "1. f3 $4 (1. d4) *";
+        let said = format!("1. f3 $4 {value}50% → 20%: e4 }} (1. d4) (1. e4 c5) *");
+        assert_eq!(again(signed, &blunder, &blunder), said);
+        assert_eq!(again(signed, &blunder, &good), format!("1. f3 $4 {value}}} (1. d4) *"));
     }
 
     #[test]
@@ -421,7 +434,7 @@ mod tests {
             assert!(Verdict::read(text).is_none(), "{text}");
         }
         let merged = Verdict::read("mistake, 50% → 38%: Nf3+ I agree").unwrap();
-        assert_eq!((merged.mark, merged.best, merged.rest), (Mark::Mistake, "Nf3+", " I agree"));
+        assert_eq!((merged.mark, merged.best, merged.rest), (Some(Mark::Mistake), "Nf3+", " I agree"));
     }
 
     #[test]

@@ -487,8 +487,10 @@ mod tests {
         let game = one("1. e4 [%clk 0:00:01] e5 [%clk 0:00:02]\n[%clk 0:00:03] 2. Nf3 [%eval 0.1] 1-0 [%end]\n");
         assert_eq!((moves(&game).len(), game.result.as_str()), (3, "1-0"));
         assert!(read(b"1. e4 [clk] e5 *")[0].is_err());
-        let reason = read(b"1. e4 [%clk 0:00:01 e5 *").remove(0).unwrap_err().reason;
-        assert_eq!(reason, "a command has no end");
+        for text in ["1. e4 [%clk 0:00:01 e5 *", "1. e4 e5\n[%clk 0:10:00 2. Nf3 Nc6\n*"] {
+            let reason = read(text.as_bytes()).remove(0).unwrap_err().reason;
+            assert_eq!(reason, "a command has no end", "{text}");
+        }
     }
 
     #[test]

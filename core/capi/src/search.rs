@@ -286,8 +286,9 @@ pub unsafe extern "C" fn oncilla_best_move(search: *const OncillaSearch, mv: *mu
 
 /// `mv` gets the move to play after `ply` half moves of the game: that of oncilla_best_move, or another one if the
 /// temperature leaves the choice to chance, or if the parameters ask for a lower bound. An unvisited move has no name:
-/// if it is the one to play, because the visited moves are proven to lose, the function returns ONCILLA_UNNAMED, and
-/// oncilla_edge_to_play has the move's index. Returns ONCILLA_NO_MOVE before a move has been visited.
+/// if it is the one to play, because the visited moves are proven to lose or because chance has chosen it, the function
+/// returns ONCILLA_UNNAMED, and oncilla_edge_to_play has the move's index. Returns ONCILLA_NO_MOVE before a move has
+/// been visited.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_move_to_play(search: *const OncillaSearch, ply: u32, mv: *mut u16) -> OncillaStatus {
     attempt(|| {

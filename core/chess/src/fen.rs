@@ -326,8 +326,8 @@ impl<const CAP: usize> History<CAP> {
     /// The last position as a FEN.
     ///
     /// [`Castling::Chess960`] writes castling rights as rook files (`HAha`, Shredder-FEN). Otherwise they are `KQkq`,
-    /// and a file letter only for a rook that is not the outermost (X-FEN). The en-passant square is written when [`crate::Position`] has
-    /// the flag.
+    /// and a file letter only for a rook that is not the outermost (X-FEN). The en-passant square is written when
+    /// [`crate::Position`] has the flag.
     ///
     /// ```
     /// use oncilla_chess::{Castling, History};

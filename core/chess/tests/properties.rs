@@ -297,14 +297,14 @@ fn text_comes_back_as_it_was() {
         let mut history = game.start::<MIN_CAP>();
         for mv in game.moves() {
             history.push(mv);
-            for shredder in [false, true] {
-                let read = History::<MIN_CAP>::from_fen(&history.to_fen(Castling::of(shredder))).unwrap();
+            for castling in [Castling::Standard, Castling::Chess960] {
+                let read = History::<MIN_CAP>::from_fen(&history.to_fen(castling)).unwrap();
                 assert_eq!(read.to_fen(Castling::Chess960), history.to_fen(Castling::Chess960));
                 assert_eq!(legal(&read), legal(&history));
             }
             for &mv in &legal(&history) {
-                for chess960 in [false, true] {
-                    let text = notation::format_move(history.board(), mv, Castling::of(chess960));
+                for castling in [Castling::Standard, Castling::Chess960] {
+                    let text = notation::format_move(history.board(), mv, castling);
                     assert_eq!(notation::parse_move(history.board(), &text), Ok(mv));
                 }
             }

@@ -24,8 +24,8 @@ const BUTTON_HALVES: i32 = 1;
 const OCCURRENCES: usize = 3;
 
 /// A start position and the moves played from it: up to `CAP` moves, which is also how many earlier positions superko
-/// can compare with. A longer game has to forget its
-/// first moves: call [`Game::forget`] when [`Game::room`] is 0. Clone it to look ahead.
+/// can compare with. A longer game has to forget its first moves: call [`Game::forget`] when [`Game::room`] is 0. Clone
+/// it to look ahead.
 ///
 /// A game takes about 4.5 KB and, for each move of `CAP`, 10 bytes, whether the move was played or not: 15 KiB by
 /// default. The default of `CAP` is not inferred: say `Game` as a type once, as here, or another number in
@@ -637,8 +637,8 @@ impl<const CAP: usize> Game<CAP> {
     }
 
     /// A key by which any search may join positions of games that began alike and have the same rules:
-    /// [`Game::loose_graph_key`], and of the moves before whatever the rules may depend on. Joined positions have the same
-    /// legal moves, ending and outcome, and still have after the same moves, if the players move in turn.
+    /// [`Game::loose_graph_key`], and of the moves before whatever the rules may depend on. Joined positions have the
+    /// same legal moves, ending and outcome, and still have after the same moves, if the players move in turn.
     ///
     /// Stones of either color may be captured, so any earlier position may come back, and all positions that a ko rule
     /// looks at count, in any order, each as often as it occurred. Lines that place the same stones in another order

@@ -109,7 +109,9 @@ fn between_open<R: Repository>(a: &EdgeView<'_, R>, b: &EdgeView<'_, R>, rule: &
         return by_rule(a_by).cmp(&by_rule(b_by)).then_with(|| shorter(a, b));
     }
     let q = |e: &EdgeView<'_, R>| e.q(rule.draw_score).unwrap_or(f32::NEG_INFINITY);
-    rule.weight(a).cmp(&rule.weight(b)).then_with(|| q(a).total_cmp(&q(b))).then_with(|| a.p().total_cmp(&b.p()))
+    let is_drawn = |e: &EdgeView<'_, R>| rule.drawn(e).is_some();
+    let by_value = rule.weight(a).cmp(&rule.weight(b)).then_with(|| q(a).total_cmp(&q(b)));
+    by_value.then_with(|| is_drawn(a).cmp(&is_drawn(b))).then_with(|| a.p().total_cmp(&b.p()))
 }
 
 /// The best edge; of equal ones the first.
@@ -235,8 +237,8 @@ impl<R: Repository> Search<R> {
         }
     }
 
-    /// Returns a function that says by how many visits [`Search::rank_root`] compares a root edge: its own, and those
-    /// that playouts which only restored would have been.
+    /// Returns a function that says by how many visits [`Search::rank_root`] compares a root edge whose result is open:
+    /// its own, and those that playouts which only restored would have been.
     pub fn ranked_visits(&self) -> impl Fn(&EdgeView<'_, R>) -> u32 + use<R> {
         let rule = self.root_rule();
         move |edge| rule.visits(edge)

@@ -116,7 +116,7 @@ pub struct Search<R> {
 impl<R: Repository> fmt::Debug for Search<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Search")
-            .field("nodes", &self.visits())
+            .field("visits", &self.visits())
             .field("live_nodes", &self.repository.live_nodes())
             .field("params", &self.params)
             .finish_non_exhaustive()
@@ -126,8 +126,8 @@ impl<R: Repository> fmt::Debug for Search<R> {
 #[cfg(feature = "defmt")]
 impl<R: Repository> defmt::Format for Search<R> {
     fn format(&self, f: defmt::Formatter<'_>) {
-        let (nodes, live_nodes) = (self.visits(), self.live_nodes());
-        defmt::write!(f, "Search {{ nodes: {}, live_nodes: {}, params: {}, .. }}", nodes, live_nodes, self.params);
+        let (visits, live_nodes) = (self.visits(), self.live_nodes());
+        defmt::write!(f, "Search {{ visits: {}, live_nodes: {}, params: {}, .. }}", visits, live_nodes, self.params);
     }
 }
 

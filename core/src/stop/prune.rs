@@ -18,6 +18,8 @@ pub struct SmartPruning {
     /// When the first playout of this move was seen. The speed is measured from here, since what comes before (a
     /// kernel that is compiled, a batch that fills) says nothing about it.
     started_ms: Option<f64>,
+    /// Playouts at the last question.
+    playouts: u64,
 }
 
 /// The speed is not trusted sooner than this after the first playout.
@@ -30,7 +32,7 @@ impl SmartPruning {
     /// Prunes with this factor: 1 expects the speed as measured to last, more prunes earlier. With 0, a negative number
     /// or NaN there is no pruning (`None`).
     pub fn new(factor: f64) -> Option<Self> {
-        (factor > 0.0).then_some(Self { factor, least_batches: 0, started_ms: None })
+        (factor > 0.0).then_some(Self { factor, least_batches: 0, started_ms: None, playouts: 0 })
     }
 
     /// Does not prune before this many batches: Lc0's `SmartPruningMinimumBatches`.
@@ -41,6 +43,11 @@ impl SmartPruning {
     /// How many playouts can still come; `None` as long as the speed is not known. If no time is limited, the number
     /// does not depend on the speed, and so not on the clock: the same playouts are the same search.
     fn remaining_playouts(&mut self, progress: &Progress<'_>, hints: &Hints) -> Option<u64> {
+        if progress.playouts < self.playouts {
+            // These are another move's.
+            self.started_ms = None;
+        }
+        self.playouts = progress.playouts;
         if progress.playouts == 0 {
             return None;
         }
@@ -48,10 +55,7 @@ impl SmartPruning {
         if !hints.is_timed() {
             return (progress.playouts > TOLERANCE_PLAYOUTS).then_some(in_count as u64);
         }
-        // A start that is yet to come was another move's.
-        let started_ms = self.started_ms.filter(|ms| *ms <= progress.elapsed_ms).unwrap_or(progress.elapsed_ms);
-        self.started_ms = Some(started_ms);
-        let elapsed_ms = progress.elapsed_ms - started_ms;
+        let elapsed_ms = progress.elapsed_ms - *self.started_ms.get_or_insert(progress.elapsed_ms);
         if elapsed_ms < WARMUP_MS {
             return None;
         }
@@ -118,12 +122,12 @@ mod tests {
     fn the_next_move_has_a_start_of_its_own() {
         let mut pruning = SmartPruning::new(1.0).unwrap();
         let root = Root::of([open(2000), open(10)]);
-        let mut decides = |elapsed_ms| {
-            let progress = Progress { elapsed_ms, visits: 700, playouts: 700, root, ..Progress::default() };
+        let mut decides = |(elapsed_ms, playouts)| {
+            let progress = Progress { elapsed_ms, visits: playouts, playouts, root, ..Progress::default() };
             pruning.check(&progress, &mut Hints { remaining_ms: 100.0, ..Hints::new(None) }).is_some()
         };
-        assert_eq!([900.0, 1000.0, 1100.0].map(&mut decides), [false, false, true]);
-        assert_eq!([800.0, 900.0, 1000.0].map(&mut decides), [false, false, true]);
+        assert_eq!([(5.0, 1), (104.0, 600), (205.0, 700)].map(&mut decides), [false, false, true]);
+        assert_eq!([(300.0, 1), (499.0, 600), (500.0, 700)].map(&mut decides), [false, false, true]);
     }
 
     #[test]

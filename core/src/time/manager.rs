@@ -143,8 +143,8 @@ impl Manager {
         }
     }
 
-    /// Starts a move, with `reused_visits` visits in its tree ([`Search::visits`](crate::search::Search::visits)). Learns
-    /// the result of the last move from the clock and the tree.
+    /// Starts a move, with `reused_visits` visits in its tree ([`Search::visits`](crate::search::Search::visits)).
+    /// Learns the result of the last move from the clock and the tree.
     ///
     /// `clock.overhead_ms` is what the user has set; if the measured lag is longer, it is used instead.
     /// `clock.stall_ms`, `clock.move_cost_ms` and `clock.spare_ms` are measured here and need not be set; if they are
@@ -210,9 +210,9 @@ impl Manager {
         budget
     }
 
-    /// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_playouts`: the playouts
-    /// of this move. Each of these is a visit of the root, unless it only restores what a full tree has folded.
-    /// (`reused_visits` are visits; the speed is that of playouts.)
+    /// Reports that the search has run for `elapsed_ms` since the move's start and has added `new_playouts`: the
+    /// playouts of this move. Each of these is a visit of the root, unless it only restores what a full tree has
+    /// folded. (`reused_visits` are visits; the speed is that of playouts.)
     pub fn on_progress(&mut self, elapsed_ms: f64, new_playouts: u64) {
         if let Kind::Smooth(smooth) = &mut self.kind {
             smooth.on_progress(elapsed_ms, new_playouts);
@@ -228,7 +228,8 @@ impl Manager {
         }
     }
 
-    /// Ends the move, `used_ms` after its start; the search has added `new_playouts`. Does nothing if no move was started.
+    /// Ends the move, `used_ms` after its start; the search has added `new_playouts`. Does nothing if no move was
+    /// started.
     pub fn on_move_end(&mut self, used_ms: f64, new_playouts: u64) {
         let Some(Running { clock, limit_ms, extension_ms }) = self.running.take() else { return };
         let mut limit_ms = limit_ms;

@@ -57,7 +57,7 @@ impl SearchesTurns<Query> for Searcher {
         };
         let mut due = Due::new(query.reports);
         let limits = Limits { visits: query.params.max_visits, playouts: query.params.max_playouts, step: STEP };
-        let stopped = search.run(&limits, |search| {
+        let ran = search.run(&limits, |search| {
             search.said().iter().for_each(|line| self.output.aside(line));
             // There is something to tell once a move has been visited.
             if due.is_now()
@@ -69,9 +69,9 @@ impl SearchesTurns<Query> for Searcher {
                 due.said();
             }
             !is_over()
-        })?;
+        });
         search.said().iter().for_each(|line| self.output.aside(line));
-        if stopped == Stopped::Full {
+        if ran? == Stopped::Full {
             self.output.aside(&full(query, turn, search.spent()));
         }
         Ok(answer::line(query, turn, &search, false).map(Line::from))

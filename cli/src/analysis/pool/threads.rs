@@ -6,7 +6,7 @@ use crate::options::Meaning;
 /// The settings of the evaluator that all searches share.
 pub fn for_all_searches(of_one: &EvaluatorSettings, meaning: &Meaning) -> EvaluatorSettings {
     let mut wanted = of_one.clone();
-    if wanted.threads == meaning.settings.workers.all {
+    if !wanted.threads_are_all {
         wanted.threads = host_threads(wanted.threads, meaning.analysis.parallel);
     }
     wanted
@@ -21,6 +21,20 @@ fn host_threads(of_one: usize, parallel: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{Typed, table};
+
+    /// Whether they are as many as those of a position or not.
+    #[test]
+    fn threads_of_the_backend_are_those_of_all_positions() {
+        for (options, threads) in [("", 16), ("threads=2", 2), ("threads=3", 3)] {
+            let mut typed = Typed::default();
+            for (flag, value) in [("threads", "2"), ("backend-opts", options), ("parallel", "8")] {
+                typed.set(table::by_flag(flag).unwrap(), flag, value).unwrap();
+            }
+            let meaning = typed.meaning().unwrap();
+            assert_eq!(for_all_searches(&meaning.settings.evaluator, &meaning).threads, threads, "{options}");
+        }
+    }
 
     #[test]
     fn each_position_has_its_threads() {

@@ -186,6 +186,7 @@ pub(super) fn settings(backend: BackendKind) -> EvaluatorSettings {
         precision: Default::default(),
         cache_dir: None,
         threads: 1,
+        threads_are_all: false,
         tiles: true,
         history_fill: HistoryFill::FenOnly,
     }

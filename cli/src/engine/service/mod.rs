@@ -80,6 +80,9 @@ struct State {
     departed: u64,
     /// Whether a device has ever failed.
     failed_before: bool,
+    /// What a person has yet to be told of devices that fail, the oldest first: whoever gets an answer next tells it,
+    /// because a request that such a device has failed may have been late, and then nobody reads what comes of it.
+    news: VecDeque<String>,
     closed: bool,
 }
 
@@ -166,7 +169,7 @@ impl Service {
     }
 
     /// Evaluates the first `rows` rows of a request's input, and waits for all answers. Returns a line for a person if
-    /// a device failed. What the host answers is the network's own answer and need not be finite: see [`Self::check`].
+    /// a device failed, in this run or in one that did not tell it. What the host answers is the network's own answer and need not be finite: see [`Self::check`].
     ///
     /// # Errors
     /// The host's line, if the host failed too. The answers then mean nothing.
@@ -222,9 +225,13 @@ impl Service {
         drop(state);
         // They are left if another thread has carried the rows.
         chores.do_here();
-        let mut content = request.content();
-        let (note, fault) = (content.note.take(), content.fault.take());
-        fault.map_or(Ok(note), Err)
+        let fault = request.content().fault.take();
+        fault.map_or_else(|| Ok(shared.lock().news.pop_front()), Err)
+    }
+
+    /// What a person has yet to be told, if no request tells it.
+    pub fn take_news(&self) -> Vec<String> {
+        self.shared.lock().news.drain(..).collect()
     }
 
     /// Whether all outputs of the first `rows` rows are finite numbers.
@@ -305,6 +312,7 @@ impl State {
             idle_helpers: 0,
             departed: 0,
             failed_before: false,
+            news: VecDeque::new(),
             closed: false,
         }
     }
@@ -576,7 +584,7 @@ impl Shared {
                 Ok(None) => {}
                 Ok(Some((who, lanes))) => {
                     spent = lanes;
-                    tell(&parts, format!("{fault}; {who}"));
+                    self.tell(format!("{fault}; {who}"));
                 }
                 Err(fault) => {
                     self.fail(&parts, &fault);
@@ -622,14 +630,14 @@ impl Shared {
 
     /// Evaluates rows on the host, each request by itself, so that a fault in one costs no other its answer.
     fn stand_in(&self, parts: &[Part], note: Option<String>) {
-        let mut answered = Vec::new();
+        let mut has_answered = false;
         for part in parts {
             match self.evaluate_on_host(part) {
-                Ok(()) => answered.push(part.clone()),
+                Ok(()) => has_answered = true,
                 Err(fault) => part.request.content().fault = Some(fault),
             }
         }
-        note.into_iter().for_each(|note| tell(&answered, note));
+        note.filter(|_| has_answered).into_iter().for_each(|note| self.tell(note));
         self.done(parts);
     }
 
@@ -666,6 +674,10 @@ impl Shared {
         self.done(parts);
     }
 
+    fn tell(&self, note: String) {
+        self.lock().news.push_back(note);
+    }
+
     fn done(&self, parts: &[Part]) {
         let mut state = self.lock();
         parts.iter().for_each(|part| part.request.answered(part.rows.len()));
@@ -680,11 +692,4 @@ fn let_go(lanes: Vec<Lane>) {
     }
     // If the system has no thread, the lanes are dropped here.
     let _ = std::thread::Builder::new().name("lanes".to_string()).spawn(move || drop(lanes));
-}
-
-/// Gives the note to the first of the requests whose rows these are.
-fn tell(parts: &[Part], note: String) {
-    if let Some(part) = parts.first() {
-        part.request.content().note = Some(note);
-    }
 }

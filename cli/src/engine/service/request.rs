@@ -30,8 +30,6 @@ pub struct Content {
     pub input: Vec<f32>,
     /// The outputs by row, each head as long as the graph says.
     pub outputs: Outputs,
-    /// What to tell a person.
-    pub note: Option<String>,
     /// Why there is no answer.
     pub fault: Option<String>,
 }

@@ -47,6 +47,7 @@ fn evaluator_changed(file: &str, changed: impl FnOnce(&mut Model)) -> Evaluator 
         precision: Precision::Fp32,
         cache_dir: None,
         threads: 1,
+        threads_are_all: false,
         tiles: true,
         history_fill: HistoryFill::FenOnly,
     };

@@ -25,6 +25,8 @@ pub(super) enum Taken {
 pub(super) struct Raw {
     tags: Vec<(String, String)>,
     items: Vec<Item>,
+    /// Whether `items` has anything but comments.
+    has_more_than_comments: bool,
     /// The number of items before the first tag, all of which are comments.
     leading: usize,
     /// The number of moves; at most one more than allowed.
@@ -80,8 +82,7 @@ impl Open {
 impl Raw {
     /// Whether only comments have been read, which a file may begin with: they belong to the game that follows.
     pub(super) fn is_empty(&self) -> bool {
-        let are_comments = self.items.iter().all(|item| matches!(item, Item::Comment(_)));
-        self.tags.is_empty() && are_comments && !self.is_under_way()
+        self.tags.is_empty() && !self.has_more_than_comments && !self.is_under_way()
     }
 
     /// Whether anything has been read behind the tags.
@@ -116,6 +117,7 @@ impl Raw {
         if self.bytes > LONGEST_GAME {
             self.fail("more than 8 MiB");
             self.items.clear();
+            self.has_more_than_comments = false;
             self.plies = 0;
             // An open comment or variation without an end would collect the rest of the file.
             self.open.text().into_iter().for_each(String::clear);
@@ -128,7 +130,8 @@ impl Raw {
             self.end();
             return Taken::Upto(0);
         }
-        if !self.is_inside() && text.trim_start().starts_with('[') {
+        let begins_with = |what| text.trim_start().starts_with(what);
+        if !self.is_inside() && begins_with("[") && !begins_with("[%") {
             // An unreadable tag does not begin another game, unless it is one of those that change the meaning of the
             // moves.
             let text = text.trim_start();
@@ -255,6 +258,7 @@ impl Raw {
             return;
         }
         let is_move = matches!(item, Item::Move(_));
+        self.has_more_than_comments |= !matches!(item, Item::Comment(_));
         self.awaits_move &= !is_move;
         self.plies += usize::from(is_move);
         match self.plies > MOST_PLIES {

@@ -55,6 +55,9 @@ fn unique(tags: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> 
     Ok(kept)
 }
 
+/// The most characters of a field of castling rights that is worth mending: two ways to write each right.
+const MOST_RIGHTS: usize = 8;
+
 /// A FEN without the castling rights and the en passant square that its position can't have, which some programs write
 /// whatever the position is. A FEN that is right is returned as it is.
 fn mended(fen: &str) -> Result<String, FenError> {
@@ -64,6 +67,9 @@ fn mended(fen: &str) -> Result<String, FenError> {
     };
     let mut fields: Vec<&str> = fen.split_ascii_whitespace().collect();
     let [pieces, side, castling, en_passant, ..] = fields[..] else { return Err(error) };
+    if !matches!(error.field, FenField::Castling | FenField::EnPassant) || castling.len() > MOST_RIGHTS {
+        return Err(error);
+    }
     let is_named = |c: char| "KQkqABCDEFGHabcdefgh".contains(c);
     let is_square = |text: &str| text == "-" || text.parse::<Square>().is_ok();
     if !castling.chars().all(|c| is_named(c) || c == '-') || !is_square(en_passant) {

@@ -19,13 +19,6 @@ pub enum Fault {
     Corrupt(&'static str),
 }
 
-impl Fault {
-    /// Whether the system is to blame, and not the file.
-    pub(crate) fn is_of_system(&self) -> bool {
-        matches!(self, Self::Io(_))
-    }
-}
-
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::iter;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use oncilla_chess::{Board, Color, Position};
@@ -39,13 +40,23 @@ struct Slot {
     table: OnceLock<Result<Table, Fault>>,
     /// The first fault that was found in some place of an otherwise good table.
     damage: OnceLock<Fault>,
-    /// Whether the system refused to read it when it was last asked. That may pass: a folder of a network comes back.
+    /// Locked by the thread that reads the table; the others wait.
+    reading: Mutex<()>,
+    /// Why the system refused to read it, until [`Tablebases::try_again`].
     refusal: Mutex<Option<Fault>>,
+    is_refused: AtomicBool,
 }
 
 impl Slot {
     fn new(file: TableFile) -> Self {
-        Self { file, table: OnceLock::new(), damage: OnceLock::new(), refusal: Mutex::new(None) }
+        Self {
+            file,
+            table: OnceLock::new(),
+            damage: OnceLock::new(),
+            reading: Mutex::default(),
+            refusal: Mutex::default(),
+            is_refused: AtomicBool::new(false),
+        }
     }
 
     /// Asks the table, which is read first if it has not been.
@@ -54,42 +65,55 @@ impl Slot {
         (material, metric): (Material, Metric),
         question: impl Fn(&Table, &TableFile) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let answer = self.table(material, metric).and_then(|table| {
-            question(table, &self.file).inspect_err(|&fault| {
-                if !fault.is_of_system() {
-                    self.damage.get_or_init(|| fault);
-                }
-            })
-        });
-        *self.refusal() = answer.as_ref().err().copied().filter(Fault::is_of_system);
-        answer
+        if let Some(fault) = self.refused() {
+            return Err(fault);
+        }
+        let answer = self.table(material, metric).and_then(|table| question(table, &self.file));
+        answer.inspect_err(|&fault| match fault {
+            Fault::Io(_) => {
+                *lock(&self.refusal) = Some(fault);
+                self.is_refused.store(true, Ordering::Release);
+            }
+            _ => _ = self.damage.get_or_init(|| fault),
+        })
     }
 
-    /// The table; what can't be read now is tried again the next time.
     fn table(&self, material: Material, metric: Metric) -> Result<&Table, Fault> {
         if let Some(known) = self.table.get() {
             return known.as_ref().map_err(|fault| *fault);
         }
-        // One thread reads it, the others wait.
-        let _reading = self.refusal();
+        let _reading = lock(&self.reading);
+        if let Some(fault) = self.refused() {
+            return Err(fault);
+        }
         let read = match self.table.get() {
             Some(known) => known,
             None => match Table::read(&self.file, material, metric) {
-                Err(fault) if fault.is_of_system() => return Err(fault),
+                Err(fault @ Fault::Io(_)) => return Err(fault),
                 read => self.table.get_or_init(|| read),
             },
         };
         read.as_ref().map_err(|fault| *fault)
     }
 
-    fn refusal(&self) -> MutexGuard<'_, Option<Fault>> {
-        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refused(&self) -> Option<Fault> {
+        if self.is_refused.load(Ordering::Acquire) { *lock(&self.refusal) } else { None }
+    }
+
+    fn try_again(&self) {
+        if self.is_refused.swap(false, Ordering::AcqRel) {
+            *lock(&self.refusal) = None;
+        }
     }
 
     fn fault(&self) -> Option<Fault> {
         let of_table = self.table.get().and_then(|table| table.as_ref().err());
-        of_table.or(self.damage.get()).copied().or(*self.refusal())
+        of_table.or(self.damage.get()).copied().or(self.refused())
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why there are no tables.
@@ -261,13 +285,20 @@ impl Tablebases {
 
     /// Files and folders that turned out to be of no use, as a whole or in places, so far, ordered by name. Probing
     /// finds more of them. A file is listed once, with the fault that was found first; one that the system refused to read
-    /// is listed until it can be read again.
+    /// is listed until [`Tablebases::try_again`].
     pub fn bad_files(&self) -> Vec<BadFile> {
         let refused = |slot: &Slot| Some(BadFile { path: slot.file.path().to_owned(), fault: slot.fault()? });
         let slots = self.wdl.values().chain(self.dtz.values()).flatten();
         let mut bad: Vec<BadFile> = self.unreadable.iter().cloned().chain(slots.filter_map(refused)).collect();
         bad.sort_by(|a, b| a.path.cmp(&b.path));
         bad
+    }
+
+    /// Reads files again that the system refused to read: that may pass, as when a folder of a network is away for a
+    /// while. Until this is called such a file is left alone, because each attempt may take long. A search calls it
+    /// when it begins.
+    pub fn try_again(&self) {
+        self.wdl.values().chain(self.dtz.values()).flatten().for_each(Slot::try_again);
     }
 
     /// Whether a search may take the result of a position for its value: there must be no castling rights, not too many

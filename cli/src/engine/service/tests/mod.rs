@@ -766,6 +766,19 @@ fn a_failure_that_only_the_late_met_is_not_the_first_that_is_told() {
     assert_eq!(ask(&service, &Arc::default(), &[1.0]), Some("broken; the host evaluates the batch".to_string()));
 }
 
+/// Nobody reads what comes of a request that is late.
+#[test]
+fn what_becomes_of_a_device_is_told_by_the_next_who_is_answered() {
+    let [seen, spare]: [Arc<Seen>; 2] = Default::default();
+    let broken = Device { fault: |_| Some("broken"), ..device(&seen, 8, [0.0; 2]) };
+    let service = service(vec![unit(vec![broken])], host(&spare));
+    for _ in 0..unit::FAILURES {
+        assert_eq!(ask_behind_the_first(&service, &seen, &[-1.0]), [Err("broken".to_string())]);
+    }
+    assert_eq!(ask(&service, &Arc::default(), &[1.0]), Some("broken; the host takes over".to_string()));
+    assert_eq!(service.take_news(), Vec::<String>::new());
+}
+
 #[test]
 fn a_batch_is_left_where_all_of_it_are_late() {
     let seen: Arc<Seen> = Arc::default();
