@@ -54,14 +54,14 @@ fn nags(played: &Played, mark: Option<Mark>) -> impl Iterator<Item = u8> {
     mark.map(Mark::nag).filter(|_| !is_rated(played)).into_iter().chain(played.nags.iter().copied())
 }
 
-/// What is said of a move: the value of the position after it, and whether it was bad. The mark is named if its sign is
-/// ours, so that a later report knows whose the sign is.
+/// What is said of a move: the value of the position after it, and whether it was bad. The mark is named unless the
+/// game itself has its sign there: so a later report knows whose the sign is.
 fn remark(played: &Played, judged: &Judged, before: &Position, after: &Position) -> String {
     let mut says = value(after);
     if let Some((mark, best)) = judged.mark.zip(before.line.first()) {
         let percent = |winrate: f64| (winrate * 100.0).round();
         let [from, to] = [before.played_on, after.winrate].map(percent);
-        let name = if is_rated(played) { String::new() } else { format!("{}, ", mark.name()) };
+        let name = if played.nags.contains(&mark.nag()) { String::new() } else { format!("{}, ", mark.name()) };
         says.push_str(&format!(" {name}{from}% → {to}%: {best}"));
     }
     says
