@@ -760,8 +760,9 @@ OncillaStatus oncilla_best_move(const struct OncillaSearch *search, uint16_t *mv
 
 // `mv` gets the move to play after `ply` half moves of the game: that of oncilla_best_move, or another one if the
 // temperature leaves the choice to chance, or if the parameters ask for a lower bound. An unvisited move has no name:
-// if it is the one to play, because the visited moves are proven to lose, the function returns ONCILLA_UNNAMED, and
-// oncilla_edge_to_play has the move's index. Returns ONCILLA_NO_MOVE before a move has been visited.
+// if it is the one to play, because the visited moves are proven to lose or because chance has chosen it, the function
+// returns ONCILLA_UNNAMED, and oncilla_edge_to_play has the move's index. Returns ONCILLA_NO_MOVE before a move has
+// been visited.
 OncillaStatus oncilla_move_to_play(const struct OncillaSearch *search, uint32_t ply, uint16_t *mv);
 
 // `edge` gets the root's move to play after `ply` half moves of the game, even if it is unvisited, as may happen when
