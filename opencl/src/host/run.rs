@@ -3,6 +3,7 @@
 mod conv;
 mod dense;
 mod layers;
+mod winograd;
 mod workspace;
 
 pub(super) use workspace::Workspace;

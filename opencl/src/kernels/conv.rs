@@ -221,49 +221,72 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
     args.extend(operands.steps.iter().flatten().map(|steps| Arg::Buffer(steps)));
     args.push(Arg::Buffer(&bias));
     let int8 = if operands.steps.is_some() { " -DINT8" } else { "" };
-    let board = format!("-DRANKS={ranks} -DFILES={files}{}", with_five(kernels));
+    let options = format!("-DRANKS={ranks} -DFILES={files}{}{int8}", with_five(kernels));
     match kernels.variant() {
         Variant::Cpu => {
             args.extend(conv.end());
-            let name = match (conv.kernel, from.block) {
-                (5, 1) => "conv5_planes",
-                (5, _) => "conv5_blocked",
-                (3, 1) => "conv3_planes",
-                (3, _) => "conv3_blocked",
-                _ => "conv1_blocked",
-            };
-            let vec = kernels.tuning.vector;
-            let tiles = files.div_ceil(kernels.tuning.squares);
-            let options = format!("{board} -DTW={}{int8}", files.div_ceil(tiles));
-            let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
-            let range = Range { each: ranks * tiles, whole: 1, across: padded / vec, local: [1, 1] };
-            Ok(Launch::new(kernels, kernel, range, args.len()).into())
+            step_on_cpu(kernels, conv.kernel, from, (ranks, files), padded, &options, &args)
         }
         Variant::Gpu => {
             args.push(Arg::Int(channels));
             args.extend(conv.end());
-            let name = match conv.kernel {
-                5 => "conv5",
-                3 => "conv3",
-                _ => "conv1",
-            };
             // Only squares of 1x1 convolutions, and whole fours of them, are read without looking them up.
             let needs_local = conv.kernel != 1 || !squares.is_multiple_of(4);
-            let (rows, int8_sums) = (squares, operands.steps.is_some());
-            let products = Products { count: 1, rows, channels: padded, needs_local, int8: int8_sums };
-            let Shapes { many, few } = Shapes::new(kernels, products);
-            let mut launch = |groups: Groups| -> Result<Launch, Error> {
-                let options = |lx| format!("{board} {}{int8}", groups.options(lx));
-                let (kernel, lx) =
-                    kernels.kernel_in_groups(FAMILY, &groups.columns, |lx| groups.items(lx), options, name, &args)?;
-                Ok(Launch::new(kernels, kernel, groups.range(lx, products), args.len()).together())
-            };
-            let many = launch(many)?;
-            match few {
-                Some((few, many_from)) => Ok(Step::by_batch(vec![launch(few)?], vec![many], many_from)),
-                None => Ok(many.into()),
-            }
+            let int8 = operands.steps.is_some();
+            let products = Products { count: 1, rows: squares, channels: padded, needs_local, int8 };
+            step_on_gpu(kernels, conv.kernel, products, &options, &args)
         }
+    }
+}
+
+/// One work-item for some squares of a rank.
+fn step_on_cpu(
+    kernels: &mut Kernels<'_>,
+    kernel: usize,
+    from: Layout,
+    (ranks, files): (usize, usize),
+    channels: usize,
+    options: &str,
+    args: &[Arg<'_>],
+) -> Result<Step, Error> {
+    let name = match (kernel, from.block) {
+        (5, 1) => "conv5_planes",
+        (5, _) => "conv5_blocked",
+        (3, 1) => "conv3_planes",
+        (3, _) => "conv3_blocked",
+        _ => "conv1_blocked",
+    };
+    let tiles = files.div_ceil(kernels.tuning.squares);
+    let options = format!("{options} -DTW={}", files.div_ceil(tiles));
+    let kernel = kernels.kernel(FAMILY, &options, name, args)?;
+    let range = Range { each: ranks * tiles, whole: 1, across: channels / kernels.tuning.vector, local: [1, 1] };
+    Ok(Launch::new(kernels, kernel, range, args.len()).into())
+}
+
+/// Work-groups for parts of the product.
+fn step_on_gpu(
+    kernels: &mut Kernels<'_>,
+    kernel: usize,
+    products: Products,
+    options: &str,
+    args: &[Arg<'_>],
+) -> Result<Step, Error> {
+    let name = match kernel {
+        5 => "conv5",
+        3 => "conv3",
+        _ => "conv1",
+    };
+    let Shapes { many, few } = Shapes::new(kernels, products);
+    let mut launch = |groups: Groups| -> Result<Launch, Error> {
+        let options = |lx| format!("{options} {}", groups.options(lx));
+        let (kernel, lx) =
+            kernels.kernel_in_groups(FAMILY, &groups.columns, |lx| groups.items(lx), options, name, args)?;
+        Ok(Launch::new(kernels, kernel, groups.range(lx, products), args.len()).together())
+    };
+    let many = launch(many)?;
+    match few {
+        Some((few, many_from)) => Ok(Step::by_batch(vec![launch(few)?], vec![many], many_from)),
+        None => Ok(many.into()),
     }
 }
 

@@ -2,24 +2,16 @@
 
 use super::{Run, Workspace};
 use crate::graph::Activation;
-use crate::host::board::LANES;
 use crate::host::columns;
 use crate::host::fours;
 use crate::host::kernel::{self, ConvPanel, Finish, TILE};
 use crate::host::plan::{
-    ColumnWeights, Conv, ConvWeights, FourWeights, Place, PointwiseFourWeights, TileWeights, WinogradWeights, at_once,
+    ColumnWeights, Conv, ConvWeights, FourWeights, Place, PointwiseFourWeights, TileWeights, at_once,
 };
 use crate::host::product::{self, Block, COLUMNS, Inputs, Pointwise};
 use crate::host::team::each;
 use crate::host::tiles::{self, Layout, Operand, Scale};
-use crate::host::winograd::{self, Channels, End, PANEL, POINTS, Rows};
 use std::mem::MaybeUninit;
-
-/// Working memory of Winograd's convolution.
-struct Buffers<'a> {
-    points: &'a mut [f32],
-    products: &'a mut [Block],
-}
 
 /// The input of a convolution in tiles.
 struct InTiles<'a> {
@@ -71,86 +63,6 @@ impl Workspace {
         let (residual, activation) = end(conv);
         let residual = residual.map(|r| &self.value(r, position)[first * conv.board.plane..][..output.len()]);
         kernel::finish(run.isa, Finish { board: conv.board, residual, activation }, output);
-    }
-
-    /// Winograd's convolution of all positions, some at a time, in parts of nearly equal size.
-    fn winograd(&mut self, conv: &Conv, weights: &WinogradWeights, run: Run<'_>, output: &mut [f32]) {
-        let positions = run.positions;
-        let (mut points, mut products) = (std::mem::take(&mut self.points), std::mem::take(&mut self.products));
-        let together = positions.div_ceil(positions.div_ceil(winograd::together(conv.board)));
-        let parts = output[..positions * conv.output.len()].chunks_mut(together * conv.output.len());
-        for (number, output) in parts.enumerate() {
-            let buffers = Buffers { points: &mut points, products: &mut products };
-            self.winograd_together(conv, weights, run, number * together, buffers, output);
-        }
-        (self.points, self.products) = (points, products);
-    }
-
-    /// Winograd's convolution of the positions from `start` on, whose values are `output`.
-    fn winograd_together(
-        &self,
-        conv: &Conv,
-        weights: &WinogradWeights,
-        run: Run<'_>,
-        start: usize,
-        buffers: Buffers<'_>,
-        output: &mut [f32],
-    ) {
-        let WinogradWeights { weights, bias } = weights;
-        let Buffers { points, products } = buffers;
-        let (board, len) = (conv.board, conv.output.len());
-        let (positions, tiles, plane) = (output.len() / len, winograd::tiles(board), board.plane);
-        let count = positions * tiles;
-        let rows = |position| Rows { count, first: position * tiles };
-        let used = &mut points[..positions * conv.points()];
-        let (input, distance) = (&self.slots[conv.input.slot][start * conv.input.len()..], conv.input.len());
-        let block = |(number, points): (usize, &mut [f32])| {
-            let first = number * LANES;
-            let channels = LANES.min(conv.input.shape.channels - first);
-            let planes = &input[first * plane..];
-            winograd::points(run.isa, board, Channels { planes, channels, positions, distance }, points);
-        };
-        let of_block = POINTS * count * LANES;
-        each(run.team, used.chunks_exact_mut(of_block).enumerate(), block);
-        let (used, of_panel) = (&*used, weights.len() / bias.len());
-        let rows_of_panel = POINTS * count;
-        // Finishes some panels of a position, from panel `first` on, out of all positions' products.
-        let squares = |first: usize, position: usize, products: &[Block], output: &mut [f32]| {
-            let (residual, activation) = end(conv);
-            let panels = products.chunks_exact(rows_of_panel).zip(output.chunks_mut(PANEL * plane)).zip(first..);
-            for ((products, output), number) in panels {
-                let first = number * PANEL * plane;
-                let residual = residual.map(|place| &self.value(place, start + position)[first..][..output.len()]);
-                let end = End { residual, activation };
-                winograd::squares(run.isa, board, products, rows(position), &bias[number], end, output);
-            }
-        };
-        let multiply = |first: usize, products: &mut [Block]| {
-            let weights = &weights[first * of_panel..][..products.len() / rows_of_panel * of_panel];
-            winograd::multiply(run.isa, used, weights, count, products);
-        };
-        let panels = bias.len();
-        if let Some(team) = run.team {
-            // The same number of parts for each thread, if there are enough panels.
-            let parts = panels.div_ceil(run.isa.blocks()).next_multiple_of(team.members());
-            let part = panels.div_ceil(parts);
-            let products = products[..panels * rows_of_panel].chunks_mut(part * rows_of_panel);
-            let parts = products.zip(output.chunks_mut(part * PANEL * plane)).enumerate();
-            team.each(parts, |(number, (products, output))| {
-                multiply(number * part, products);
-                squares(number * part, 0, products, output);
-            });
-        } else {
-            for first in (0..panels).step_by(run.isa.blocks()) {
-                let end = panels.min(first + run.isa.blocks());
-                let products = &mut products[..(end - first) * rows_of_panel];
-                multiply(first, products);
-                let range = first * PANEL * plane..(end * PANEL * plane).min(len);
-                for (position, output) in output.chunks_exact_mut(len).enumerate() {
-                    squares(first, position, products, &mut output[range.clone()]);
-                }
-            }
-        }
     }
 
     /// A convolution in tiles, some positions at a time: the inputs that a panel's weights multiply stay in a near
@@ -357,7 +269,7 @@ fn split(conv: &Conv, layout: Layout, run: Run<'_>, input: &[f32], right: &mut [
 
 /// Residual and activation that follow a convolution's sums: none if squeeze and excitation comes first, which then
 /// does both.
-fn end(conv: &Conv) -> (Option<Place>, Activation) {
+pub(super) fn end(conv: &Conv) -> (Option<Place>, Activation) {
     match conv.se {
         None => (conv.residual, conv.activation),
         Some(_) => (None, Activation::None),
