@@ -47,20 +47,7 @@ const FIELDS: [&str; 26] = [
     "turnNumbers",
 ];
 
-/// Fields of KataGo's queries that have a meaning only in Go. A client that always sends them makes no mistake.
-const OF_GO: [&str; 10] = [
-    "boardXSize",
-    "boardYSize",
-    "includeMovesOwnership",
-    "includeMovesOwnershipStdev",
-    "includeNoResultValue",
-    "includeOwnership",
-    "includeOwnershipStdev",
-    "initialStones",
-    "komi",
-    "whiteHandicapBonus",
-];
-
+/// Said of fields that have a meaning in Go. A client that always sends them makes no mistake.
 const WITHOUT_MEANING: &str =
     "Has no meaning in chess (set warnUnusedFields=false in the config to disable this warning)";
 
@@ -341,7 +328,7 @@ impl Defaults {
         warnings.extend(overriding::warning("Can not be set for one query", fixed));
         if self.analysis.warns {
             let unused = fields.0.keys().filter(|key| !FIELDS.contains(&key.as_str()));
-            let why = |key: &str| if OF_GO.contains(&key) { WITHOUT_MEANING } else { UNUSED };
+            let why = |key: &str| if super::go::is_field(key) { WITHOUT_MEANING } else { UNUSED };
             warnings.extend(unused.map(|key| BadField::new(key, why(key))));
         }
     }

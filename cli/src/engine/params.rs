@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 pub fn params_for(settings: &Settings, has_moves_left: bool, position: &History, go: &Go) -> Params {
     let white = position.side_to_move() == Color::White;
     Params {
-        draw_score: if white { settings.white_draw_score } else { -settings.white_draw_score },
+        draw_score: settings.draw_score(position.side_to_move()),
         wdl_rescale: settings.contempt.at_root(white, go.infinite),
         moves_left: settings.params.moves_left.filter(|_| has_moves_left),
         seed: seed_for(settings.random_seed, position),

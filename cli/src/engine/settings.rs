@@ -3,6 +3,7 @@
 use super::builtin::BuiltIn;
 use super::memory::Layout;
 use super::service::Facts;
+use oncilla_chess::Color;
 use oncilla_chess::planes::HistoryFill;
 use oncilla_core::formula::collisions::Collisions;
 use oncilla_core::formula::contempt::Contempt;
@@ -266,6 +267,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The value of a draw for a side.
+    pub fn draw_score(&self, side: Color) -> f32 {
+        if side == Color::White { self.white_draw_score } else { -self.white_draw_score }
+    }
+
     /// The layout of the search's memory.
     pub fn layout(&self) -> Layout {
         match (self.search_graph, self.evaluator.backend) {

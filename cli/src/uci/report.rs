@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use oncilla_chess::cozy_chess::{Board, Color};
+use oncilla_chess::cozy_chess::Board;
 use oncilla_chess::{Castling, Move, has_legal_move, notation};
 
 use crate::engine::{Done, Info, Line, MoveStats, Observer, Settings};
@@ -34,8 +34,7 @@ pub struct Report {
 impl Report {
     /// Makes the report for a search from `root` with these settings.
     pub fn new(console: Arc<Console>, root: Board, output: Output, settings: &Settings) -> Self {
-        let for_white = settings.white_draw_score;
-        let draw_score = if root.side_to_move() == Color::White { for_white } else { -for_white };
+        let draw_score = settings.draw_score(root.side_to_move());
         Self { console, root, output, draw_score, is_numbered: settings.multi_pv > 1 }
     }
 
