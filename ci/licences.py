@@ -82,7 +82,7 @@ def counts(dependency):
 
 def crates():
     """The crates of others, by name and version."""
-    command = ["cargo", "metadata", "--all-features", "--offline", "--locked", "--format-version", "1"]
+    command = ["cargo", "metadata", "--all-features", "--locked", "--format-version", "1"]
     told = json.loads(subprocess.run(command, cwd=LIST.parent, stdout=subprocess.PIPE, check=True).stdout)
     nodes = {node["id"]: node["deps"] for node in told["resolve"]["nodes"]}
     found, open_ = set(), list(told["workspace_members"])
