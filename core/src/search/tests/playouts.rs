@@ -119,7 +119,7 @@ fn a_search_and_its_parts_can_be_printed() {
     let mut search = Search::new(memory.lend(), Params::default());
     search.run_game(&mut game, 20);
     let text = std::format!("{search:?}");
-    assert!(text.starts_with("Search { nodes: 20, live_nodes: 20, params: Params {"), "{text}");
+    assert!(text.starts_with("Search { visits: 20, live_nodes: 20, params: Params {"), "{text}");
     let root = std::format!("{:?}", search.root_node());
     assert!(root.starts_with("NodeView { key: Key(1), n: 20, value: Value {"), "{root}");
     let edge = std::format!("{:?}", search.best_edge().unwrap());
