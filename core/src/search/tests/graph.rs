@@ -3,6 +3,7 @@
 use super::events::leaf;
 use super::*;
 use crate::evaluate::{Ending, Moves, Verdict};
+use crate::repository::{Bound, Bounds};
 use heapless::VecView;
 use quickcheck::QuickCheck;
 use std::collections::HashSet;
@@ -616,5 +617,71 @@ fn an_edge_does_not_speak_of_a_leaf_that_took_its_own_ones_place() {
         let lost = Answer { key: 0, verdict: Verdict::lost() };
         search.answer(&mut leaf(search, 12), &lost, &mut []).unwrap();
         assert_eq!((edge.bounds(), edge.ending(), edge.child().map(|child| child.key())), (Bounds::OPEN, None, None));
+    });
+}
+
+/// A [`WrittenGame`] whose positions have keys.
+struct KeyedGame<F: Fn(&[u16]) -> (u64, Written)>(F);
+
+impl<F: Fn(&[u16]) -> (u64, Written)> Evaluator for KeyedGame<F> {
+    type Error = core::convert::Infallible;
+
+    fn legal_moves(&mut self, line: Moves<'_>, moves: &mut VecView<Move>) {
+        WrittenGame(|line: &[u16]| (self.0)(line).1).legal_moves(line, moves);
+    }
+
+    fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
+        let Ok(answer) = WrittenGame(|line: &[u16]| (self.0)(line).1).evaluate(line.clone(), policy);
+        Ok(Answer { key: self.0(&line.map(|mv| mv.0).collect::<List<_>>()).0, ..answer })
+    }
+}
+
+/// A leaf is joined to a drawn position. The side to move before it has another move, so that it has at least a draw,
+/// and the opponent, who has no other move before that, at most one.
+#[test]
+fn bounds_that_are_learned_by_joining_go_on_to_the_nodes_above() {
+    let mut game = KeyedGame(|line| match line {
+        [] => (1, (ours(line, 0.0), &[0.5, 0.5])),
+        [0] => (2, (ours(line, 0.0), &[1.0])),
+        [1] => (3, (ours(line, 0.0), &[1.0])),
+        [1, 0] => (4, (ours(line, 0.0), &[0.9, 0.1])),
+        [0, 0] | [1, 0, 0] => (5, (ours(line, 0.0), &[1.0])),
+        _ => (6, (Verdict::drawn(), &[])),
+    });
+    on_both_graphs!(100, 5000, as_written(), |search| {
+        search.visit(&mut game, 0, 3);
+        search.visit(&mut game, 1, 3);
+        assert_eq!(shared(search), 1);
+        let node = search.edge_of(1).child().unwrap();
+        assert_eq!(node.bounds(), Bounds { lower: Bound::Loss, upper: Bound::Draw });
+    });
+}
+
+/// A playout is on its way to a long reply while another one proves by a short reply, on another way, that the position
+/// is won. What comes back then is no proof of the position, and its length is not the position's.
+#[test]
+fn what_comes_back_through_a_proven_position_tells_its_length_to_other_ways() {
+    let mut game = KeyedGame(|line| match line {
+        [] => (1, (ours(line, 0.0), &[0.5, 0.5])),
+        [mv] => (2 + u64::from(*mv), (ours(line, 0.0), &[1.0])),
+        _ => (4, (ours(line, 0.0), &[0.6, 0.4])),
+    });
+    let ended = |verdict| Answer { key: 0, verdict };
+    on_both_graphs!(100, 5000, as_written(), |search| {
+        search.visit(&mut game, 0, 2);
+        search.visit(&mut game, 1, 2);
+        assert_eq!(shared(search), 1);
+        let [mut short, mut long] = [0, 1].map(|mv| {
+            search.set_root_moves([(mv.into(), Move(mv))]);
+            let mut event = TestEvent::new();
+            assert_eq!((search.gather(&mut event), event.unnamed()), (Gathered::Leaf, Some(mv.into())));
+            event.name(Move(mv));
+            event
+        });
+        search.answer(&mut short, &ended(Verdict::lost()), &mut []).unwrap();
+        let drawn = Verdict::Terminal(Value { m: 9.0, ..Value::DRAW }, Ending::Game);
+        search.answer(&mut long, &ended(drawn), &mut []).unwrap();
+        let values = [0, 1].map(|mv| search.edge_of(mv).child().unwrap().value());
+        assert_eq!(values, [Value { m: 2.0, ..Value::LOSS }; 2]);
     });
 }

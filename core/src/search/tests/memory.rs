@@ -241,6 +241,24 @@ fn a_regrown_node_does_not_count_until_its_edge_has_been_made_up_for() {
     });
 }
 
+/// It makes up for visits until the first one that is new to its edge.
+#[test]
+fn a_regrown_node_is_like_any_other_once_its_edge_has_been_made_up_for() {
+    let mut game = WrittenGame(|line| (ours(line, 0.0), &[1.0]));
+    on_both!(100, 5000, as_written(), |search| {
+        search.visit(&mut game, 0, 3);
+        // As many playouts may restore as the tree has nodes now.
+        search.start_restoring();
+        let root = search.root_node().key();
+        assert_eq!(search.repository.fold(root, 0), 3);
+        for (n, restoring) in [(3, true), (3, true), (3, true), (4, false)] {
+            search.visit(&mut game, 0, 1);
+            let (n_now, child) = (search.edge_of(0).n(), search.edge_of(0).child().unwrap().key());
+            assert_eq!((n_now, search.repository.lock(child).is_restoring()), (n, restoring));
+        }
+    });
+}
+
 /// However small the tree is, the search does not come to a standstill.
 #[test]
 fn a_third_of_the_playouts_are_visits() {

@@ -456,6 +456,43 @@ fn a_win_is_proven_whatever_comes_back_with_it() {
     });
 }
 
+/// Two replies win, and both come back together: the first one tells how long it takes, whoever says so.
+#[test]
+fn of_two_replies_that_win_the_first_one_tells_the_length() {
+    let mut game = WrittenGame(|line| (ours(line, 0.0), if line.is_empty() { &[1.0] } else { &[0.6, 0.4] }));
+    for ending in [Ending::Game, Ending::Tablebase] {
+        on_both!(100, 5000, as_written(), |search| {
+            search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 2).unwrap();
+            let mut events = [3.0, 7.0].map(|m| {
+                let mut event = TestEvent::new();
+                assert_eq!(search.gather(&mut event), Gathered::Leaf);
+                event.name(Move(event.unnamed().unwrap() as u16));
+                let verdict = Verdict::Terminal(Value { m, ..Value::LOSS }, ending);
+                search.settle(&mut event, &Answer { key: 0, verdict }, &mut []).unwrap();
+                event
+            });
+            search.bring_back(&mut events);
+            let node = search.edge_of(0).child().unwrap();
+            assert_eq!(node.value(), Value { m: 4.0, ..Value::WIN }, "{ending:?}");
+        });
+    }
+}
+
+/// A position was thought to be exactly the draw that it is. Its edge's value does not change when that is proven.
+#[test]
+fn a_draw_that_was_expected_is_proven_above_too() {
+    let mut game = WrittenGame(|line| match line {
+        [0, 0] => (Verdict::Position(Value { m: 1.0, ..Value::DRAW }), &[1.0]),
+        [0, 0, 0] => (Verdict::drawn(), &[]),
+        _ => (ours(line, 0.0), &[1.0]),
+    });
+    on_both!(100, 5000, as_written(), |search| {
+        search.visit(&mut game, 0, 3);
+        let node = search.edge_of(0).child().unwrap();
+        assert_eq!(node.bounds(), Bounds { lower: Bound::Draw, upper: Bound::Draw });
+    });
+}
+
 #[test]
 fn what_follows_from_tablebases_is_a_tablebase_result_unless_somebody_mates() {
     let won = |by| (Verdict::Terminal(Value::WIN, by), &[] as &[f32]);
