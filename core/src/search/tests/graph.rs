@@ -498,7 +498,7 @@ impl Evaluator for OneOfTwo {
 
     fn evaluate(&mut self, line: Moves<'_>, policy: &mut VecView<f32>) -> Result<Answer, Self::Error> {
         policy.extend(core::iter::repeat_n(0.0, if line.len() == 0 { 3 } else { 1 }));
-        let key = line.fold(1, |key, mv| 3 * key + u64::from(mv.0.max(1)));
+        let key = line.fold(1, |key: u64, mv| key.wrapping_mul(3).wrapping_add(mv.0.max(1).into()));
         Ok(Answer { key, verdict: Verdict::Position(Value { wl: (key % 7) as f32 / 10.0, d: 0.0, m: 0.0 }) })
     }
 }
