@@ -134,10 +134,8 @@ impl Searcher {
     fn evaluate(&mut self, position: &mut History) -> Result<Raw, String> {
         let mut legal = MoveList::new();
         position.legal_moves(&mut legal);
-        let mut drawing = Drawing::default();
-        if self.evaluator.has_hints() {
-            drawing.find(position, &legal);
-        }
+        let mut drawing = Drawing::new(self.evaluator.has_hints());
+        drawing.find(position, &legal);
         let with = drawing.circumstances(0);
         self.batch.clear();
         let known = match self.batch.push_with(position, &legal, with) {

@@ -7,8 +7,9 @@ use std::hash::Hasher;
 
 /// The moves that draw in the position that was looked at last. Hints see what a move leaves hanging, but if the game
 /// is over after it, nobody takes that.
-#[derive(Default)]
 pub struct Drawing {
+    /// Whether there are hints. Without them nobody asks which moves draw, and none is found.
+    for_hints: bool,
     /// The moves' indices.
     moves: Vec<usize>,
     /// What they change the position's key in the cache by.
@@ -16,8 +17,16 @@ pub struct Drawing {
 }
 
 impl Drawing {
+    /// `for_hints` is whether evaluations are corrected by hints.
+    pub fn new(for_hints: bool) -> Self {
+        Self { for_hints, moves: Vec::new(), salt: 0 }
+    }
+
     /// Looks at the last position, of whose moves these may be searched.
     pub fn find(&mut self, history: &mut History, moves: &[Move]) {
+        if !self.for_hints {
+            return;
+        }
         self.moves.clear();
         history.drawing_moves(moves, |at| self.moves.push(at));
         let mut hasher = FnvHasher::default();

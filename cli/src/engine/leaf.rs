@@ -38,8 +38,8 @@ pub struct LeafReader {
     kept: Vec<ChessMove>,
     /// What the restrictions add to the leaf's key in the cache of evaluations; `None` if all moves may be searched.
     salt: Option<u64>,
-    /// The leaf's moves that draw, if evaluations are corrected by hints.
-    drawing: Option<Drawing>,
+    /// The leaf's moves that draw.
+    drawing: Drawing,
 }
 
 /// What is known of a leaf.
@@ -62,7 +62,7 @@ impl LeafReader {
             moves: MoveList::new(),
             kept: Vec::new(),
             salt: None,
-            drawing: has_hints.then(Drawing::default),
+            drawing: Drawing::new(has_hints),
         }
     }
 
@@ -98,10 +98,8 @@ impl LeafReader {
 
     /// Finds the leaf's moves that end the game as a draw.
     pub fn find_drawing_moves(&mut self) {
-        if let Some(drawing) = &mut self.drawing {
-            let moves: &[ChessMove] = if self.salt.is_some() { &self.kept } else { &self.moves };
-            drawing.find(&mut self.history, moves);
-        }
+        let moves: &[ChessMove] = if self.salt.is_some() { &self.kept } else { &self.moves };
+        self.drawing.find(&mut self.history, moves);
     }
 
     /// The move at this index of the list of moves with which the last position was answered.
@@ -156,10 +154,7 @@ impl LeafReader {
     /// What the leaf's evaluation depends on besides the position: which moves are searched, and which
     /// [are draws](Self::find_drawing_moves).
     pub fn circumstances(&self) -> Circumstances<'_> {
-        let salt = self.salt.unwrap_or(0);
-        self.drawing
-            .as_ref()
-            .map_or(Circumstances { salt, ..Circumstances::default() }, |drawing| drawing.circumstances(salt))
+        self.drawing.circumstances(self.salt.unwrap_or(0))
     }
 
     /// Divides the logits by the root's own temperature, if the event's leaf is the root and has one.
