@@ -3,7 +3,8 @@
 mod katago;
 
 use crate::console::{Console, aside};
-use crate::engine::{BackendKind, EvaluatorSettings, WantedBackend, Weights, drivers, refusal, try_network, wanted};
+use crate::evaluator::try_network;
+use crate::network::{BackendKind, EvaluatorSettings, WantedBackend, Weights, drivers, refusal, wanted};
 use oncilla_nets::{Fault, HeadChoice};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 

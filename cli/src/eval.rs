@@ -18,9 +18,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::console::Console;
-use crate::engine::EvaluatorSettings;
 use crate::fields::Object;
 use crate::input::{Input, TOO_LONG, listen};
+use crate::network::EvaluatorSettings;
 use crate::subject::model;
 
 /// The most lines that are evaluated together.
@@ -147,7 +147,7 @@ fn object(line: &str, expected: &str) -> Result<Object, String> {
 mod tests {
     use super::*;
     use crate::console::tests::SharedBuffer;
-    use crate::engine::BackendKind;
+    use crate::network::BackendKind;
     use crate::options::Typed;
     use serde_json::{Value, json};
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use argh::{ArgsInfo, FromArgs};
 use oncilla::console::{Console, aside};
-use oncilla::engine::{self, BackendKind};
 use oncilla::go::{LEAST_SIDE, Params, board_size};
 use oncilla::line::Watched;
+use oncilla::network::{BackendKind, drivers};
 use oncilla::options::args::Args;
 use oncilla::options::{Meaning, Opt, Typed, Value, backend, katago, print, table};
 use oncilla::{
@@ -375,7 +375,7 @@ fn start() -> Result<ExitCode, String> {
         aside(HELLO);
     }
     // If the path of this program is unknown, no other process can be started, and drivers are trusted.
-    std::env::current_exe().into_iter().for_each(engine::drivers::scout_with);
+    std::env::current_exe().into_iter().for_each(drivers::scout_with);
     run(command_line.command.unwrap_or(Command::Uci(Uci {})), args.typed, meaning, console)
 }
 

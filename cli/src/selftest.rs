@@ -12,7 +12,7 @@ use std::sync::Arc;
 use oncilla_go::Size;
 
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, device_choice, drivers, tuning};
+use crate::network::{EvaluatorSettings, device_choice, drivers, tuning};
 use crate::options::backend::on_a_device;
 use crate::progress::Progress;
 use crate::subject::Subject;

@@ -1,7 +1,8 @@
 //! A network of either game, to be measured, tested and tuned: its graph, and its input for some positions.
 
-use crate::engine::{self, EvaluatorSettings, Inputs, Weights, canaries, drivers, of_network};
+use crate::evaluator::{self, Inputs, canaries};
 use crate::go;
+use crate::network::{EvaluatorSettings, Weights, drivers, of_network, refusal, serve};
 use oncilla_go::Size;
 use oncilla_nets::katago::{self, Model};
 use oncilla_opencl::graph::Graph;
@@ -30,7 +31,7 @@ impl Subject {
             return Ok((Self { graph, inputs }, Vec::new()));
         }
         expect_no_board(board)?;
-        let (network, notes) = engine::prepare(settings)?;
+        let (network, notes) = evaluator::prepare(settings)?;
         let inputs = canaries::planes(&canaries::POSITIONS, Inputs::of(&network, settings.history_fill)?)?;
         Ok((Self { graph: network.graph, inputs }, notes))
     }
@@ -43,7 +44,7 @@ impl Subject {
         match model(settings)? {
             Some(model) => graph_of(&model, &settings.weights, board),
             None => expect_no_board(board)
-                .and_then(|()| Ok(engine::read_network(&settings.weights, &settings.heads)?.graph)),
+                .and_then(|()| Ok(evaluator::read_network(&settings.weights, &settings.heads)?.graph)),
         }
     }
 
@@ -92,7 +93,7 @@ pub fn model(settings: &EvaluatorSettings) -> Result<Option<Model>, String> {
     if settings.precision == Precision::Int8 {
         return Err("--precision: expected fp32 or fp16 for a network of Go, got int8".to_string());
     }
-    Model::read(path).map(Some).map_err(|error| engine::refusal(&settings.weights, &error))
+    Model::read(path).map(Some).map_err(|error| refusal(&settings.weights, &error))
 }
 
 /// Opens what `settings` name, for another process, which does the same after this one has come through: see
@@ -107,6 +108,6 @@ pub fn open_for_another(settings: &EvaluatorSettings, board: Size, mark: &Path) 
     }
     let (subject, _) = Subject::of(settings, board)?;
     // The service is kept open until the mark is made: closing it is not part of a start.
-    let _opened = engine::serve(settings, &Arc::new(subject.graph))?;
+    let _opened = serve(settings, &Arc::new(subject.graph))?;
     drivers::came_through(mark)
 }

@@ -23,7 +23,7 @@ use crate::child;
 use oncilla_go::Size;
 
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, Weights, device_choice, drivers, tuning};
+use crate::network::{EvaluatorSettings, Weights, device_choice, drivers, tuning};
 use crate::options::backend::on_a_device;
 use crate::progress::Progress;
 use crate::subject::Subject;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{json_lines, position};
-use oncilla::engine::{Inputs, canaries};
+use oncilla::evaluator::{Inputs, canaries};
 use oncilla_chess::planes::{HistoryFill, Planes};
 use oncilla_chess::{History, MoveList, policy};
 use oncilla_micro::{Network as Micro, Room};

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{json_lines, position, text};
-use oncilla::engine::{BackendKind, Evaluator, EvaluatorSettings, HintsFrom, Weights};
+use oncilla::evaluator::Evaluator;
+use oncilla::network::{BackendKind, EvaluatorSettings, HintsFrom, Weights};
 use oncilla_chess::planes::HistoryFill;
 use oncilla_chess::{Castling, History, MoveList, notation};
 use oncilla_core::evaluate::Value;

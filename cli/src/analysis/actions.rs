@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+use super::chess::Sessions;
 use super::crew::refusal;
 use super::nothing;
 use super::output::Output;
 use super::queue::{Queue, QueueCounts, QueuedQuery, Turn};
-use super::sessions::Sessions;
-use crate::engine::{CacheCounts, Evaluator, EvaluatorCounts, resident_bytes};
+use crate::evaluator::Evaluator;
 use crate::fields::{BadField, Fields, Object};
+use crate::memory::resident_bytes;
+use crate::network::{CacheCounts, EvaluatorCounts};
 
 /// The networks and their caches, of chess or Go, with what actions need of them.
 pub trait Evaluators {

@@ -10,8 +10,9 @@ use super::request::Refusal;
 use super::single::Hold;
 use super::turns::Read;
 use super::{ANSWERS_SHARE, failed, nothing};
-use crate::engine::{bytes_of_mb, guarded};
+use crate::fault::guarded;
 use crate::fields::BadField;
+use crate::memory::bytes_of_mb;
 use serde_json::json;
 
 /// A line of an answer, and the lock that is held until the line is written.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use super::chess::{self, Defaults};
 use super::crew::{refusal, warning_line};
-use super::query::{self, Defaults};
 use super::request::{self, Request};
 use super::turns::Read;
 use super::{go, lines};
-use crate::engine::bytes_of_mb;
 use crate::fields::Object;
+use crate::memory::bytes_of_mb;
 use crate::options::Typed;
 
 /// Parses the line of input that `bytes` contains, without searching. Returns the lines that answer it at once, and the
@@ -16,7 +16,7 @@ use crate::options::Typed;
 pub fn understand(bytes: &[u8]) -> (Vec<String>, usize) {
     let typed = Typed::default();
     let Ok(meaning) = typed.meaning() else { return (Vec::new(), 0) };
-    let settings = Arc::new(query::for_analysis(&meaning.settings));
+    let settings = Arc::new(chess::for_analysis(&meaning.settings));
     let longest = bytes_of_mb(meaning.analysis.line_mb);
     let defaults = Defaults::new(typed, &meaning, settings);
     understand_with(bytes, longest, |id, request| defaults.read(id, request))

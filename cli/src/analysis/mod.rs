@@ -13,45 +13,39 @@
 //! their share, a search that has ended waits until there is room for its answer. Each worker has a tree of its own.
 //! Every accepted turn gets exactly one line with `isDuringSearch` false, however it ends.
 //!
-//! Answers are read from the tree itself (`Observer::look`). Chess-specific code is in `query`, `moves`, `hash`,
-//! `answer`, `worker` and `sessions`, Go-specific code in [`go`]: the queue and its workers (`crew`), the output, the
-//! actions and the order of turns are the same for both.
+//! What depends on the game is in `chess` and [`go`]: the queue and its workers (`crew`), the output, the actions and the
+//! order of turns are the same for both.
 
 mod actions;
-mod answer;
+mod chess;
 mod crew;
 mod due;
 mod fuzzing;
 pub mod go;
-mod hash;
 mod lines;
-mod moves;
 mod output;
 mod overriding;
 mod pool;
-mod query;
 mod queue;
 mod request;
-mod sessions;
 mod single;
 #[cfg(test)]
 mod tests;
 mod turns;
 mod waiting;
-mod worker;
 
 use std::io::BufRead;
 use std::sync::Arc;
 
+pub use chess::Pool;
 pub use fuzzing::{understand, understand_go};
 pub use output::{Heard, Output};
-pub use pool::Pool;
 use request::Request;
 
 use crate::console::{Console, aside};
-use crate::engine::bytes_of_mb;
 use crate::fields::Object;
 use crate::line;
+use crate::memory::bytes_of_mb;
 use crate::options::{Typed, overrides};
 
 /// The line on standard error that tells a client that requests are read from now on.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::single::Single;
 use crate::console::{Console, aside};
-use crate::engine::guarded;
+use crate::fault::guarded;
 
 /// What a channel receives in place of the console.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -221,7 +221,7 @@ impl<Q: QueuedQuery> Queue<Q> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::query::{Defaults, Query, for_analysis};
+    use crate::analysis::chess::{Defaults, Query, for_analysis};
     use crate::options::Typed;
     use serde_json::{Value, json};
     use std::cmp::Reverse;

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::{POSITIONS, position};
 use crate::console::{Console, aside};
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, Request, Service, serve};
+use crate::evaluator::{Batch, Evaluator};
+use crate::network::{EvaluatorSettings, HintsFrom, Request, Service, serve};
 use crate::progress::Progress;
 use crate::subject::{Subject, model};
 

@@ -16,7 +16,8 @@ use oncilla_chess::{Castling, History, notation, pack};
 use serde::Serialize;
 
 use crate::console::{Console, aside};
-use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers, peak_resident_bytes};
+use crate::engine::{Done, Engine, Go, Info, Observer, Settings, Workers};
+use crate::memory::peak_resident_bytes;
 use crate::position::PositionText;
 use crate::progress::Progress;
 use crate::statistics;
@@ -325,7 +326,7 @@ pub fn print(console: &Console, settings: Settings, fens: &[&str], size: Size, j
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::BackendKind;
+    use crate::network::BackendKind;
     use crate::options::Typed;
 
     fn settings() -> Settings {
@@ -411,7 +412,7 @@ mod tests {
     fn a_network_that_is_not_there_is_an_error() {
         let mut settings = settings();
         settings.evaluator.backend = BackendKind::Host;
-        settings.evaluator.weights = crate::engine::Weights::File("no such file".into());
+        settings.evaluator.weights = crate::network::Weights::File("no such file".into());
         assert!(run(settings, &["startpos"], once(1), |_| {}).unwrap_err().contains("no such file"));
     }
 

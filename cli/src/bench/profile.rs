@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::backend::{say_too_large, sizes};
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, device_choice, drivers, tuning};
+use crate::network::{EvaluatorSettings, device_choice, drivers, tuning};
 use crate::options::backend::on_a_device;
 use crate::subject::Subject;
 

@@ -1,9 +1,9 @@
 //! How much memory `RamLimitMb` leaves to the tree and the cache.
 
-use super::evaluator::{Batch, Evaluator};
 use super::leaves;
-use super::memory::{self, LEAST_TREE_MB, Layout, bytes_of_mb, most_of_cache};
-use super::settings::{CacheSize, Settings};
+use super::settings::Settings;
+use crate::evaluator::{Batch, CacheSize, Evaluator};
+use crate::memory::{self, LEAST_TREE_MB, Layout, bytes_of_mb, most_of_cache};
 use oncilla_chess::{History, MoveList};
 use std::time::{Duration, Instant};
 

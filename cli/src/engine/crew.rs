@@ -8,13 +8,13 @@
 //!
 //! Leaves are processed and counted in the same way in all three (`leaves`).
 
-use super::evaluator::Evaluator;
 use super::leaf::LeafRules;
 use super::leaves::batch_size;
 use super::pipeline::{self, Queues};
 use super::playouts::{Playouts, Step};
 use super::settings::{Settings, Workers};
 use super::shared::Shared;
+use crate::evaluator::Evaluator;
 use oncilla_chess::History;
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
@@ -160,10 +160,10 @@ fn do_playouts(shared: &Shared<'_, '_>, playouts: &mut Playouts, claimed: u64) -
 #[cfg(test)]
 mod tests {
     use super::super::Search;
-    use super::super::memory::{Layout, Memory};
-    use super::super::settings::BackendKind;
     use super::*;
-    use crate::engine::faulty::{Fault, Plan, on_failing_device};
+    use crate::evaluator::faulty::{Fault, Plan, on_failing_device};
+    use crate::memory::{Layout, Memory};
+    use crate::network::BackendKind;
     use crate::options::Typed;
     use oncilla_core::search::Params;
     use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! Replaces what the settings name but what is not available by the closest substitute, so that a typo loses no game.
 
-use super::builtin::BuiltIn;
-use super::evaluator::{Evaluator, Lack, Part};
-use super::settings::{BackendKind, EvaluatorSettings, HintsFrom, Weights};
+use crate::evaluator::Evaluator;
+use crate::network::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lack, Part, Weights};
 use oncilla_nets::HeadChoice;
 
 /// An evaluator that may differ from the one that was wanted.
@@ -133,7 +132,7 @@ fn shown(weights: &Weights) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Lc0Backend;
+    use crate::network::Lc0Backend;
     use crate::options::Typed;
     use flate2::read::GzDecoder;
     use std::io::Read;

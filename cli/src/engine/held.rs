@@ -1,8 +1,8 @@
 //! The evaluator that a searcher has, and what it was made for.
 
-use super::evaluator::Evaluator;
 use super::fallback::{self, Made};
-use super::settings::EvaluatorSettings;
+use crate::evaluator::Evaluator;
+use crate::network::EvaluatorSettings;
 use std::sync::Arc;
 
 /// What a searcher does if its settings name something that can't be had.

@@ -1,10 +1,10 @@
 //! What the rules and the tablebases say of a leaf: the part of an evaluation that needs no network.
 
 use super::Search;
-use super::batch::Circumstances;
-use super::drawing::Drawing;
 use super::restrict::Restrictions;
 use super::tables::{TableResult, Tables};
+use crate::evaluator::Drawing;
+use crate::evaluator::batch::Circumstances;
 use oncilla_chess::{History, Move as ChessMove, MoveList, Terminal, TwoFold, pack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Answer, Ending, Value, Verdict};

@@ -9,12 +9,11 @@
 //! back.
 
 use super::Search;
-use super::batch::{Batch, Pushed};
-use super::evaluator::Evaluator;
-use super::fault::why_refused;
 use super::leaf::{Leaf, LeafReader, LeafRules};
 use super::settings::Settings;
 use super::shared::Shared;
+use crate::evaluator::{Batch, Evaluator, Pushed};
+use crate::fault::why_refused;
 use oncilla_chess::History;
 use oncilla_core::evaluate::{Answer, Verdict};
 use oncilla_core::search::{Event, Gathered, Refused};

@@ -4,38 +4,23 @@
 //! evaluator and the time manager; it takes commands in order, and while it searches it looks at `control` for wishes
 //! that can't wait.
 
-mod backends;
-mod batch;
 mod budget;
-mod builtin;
-mod cache;
-pub mod canaries;
 mod control;
 mod crew;
-mod drawing;
-pub mod drivers;
-mod evaluator;
 mod fallback;
-mod fault;
 mod held;
-mod hints;
-mod inputs;
 mod kept;
 mod leaf;
 mod leaves;
 mod limits;
 mod lineage;
-mod memory;
-mod odd;
 mod params;
 mod pipeline;
 mod playouts;
-mod random;
 mod report;
 mod restrict;
 mod scope;
 mod searcher;
-mod service;
 mod settings;
 mod shared;
 mod snapshot;
@@ -43,36 +28,16 @@ mod syzygy;
 mod tables;
 mod tally;
 mod timing;
-pub mod tuning;
 mod watch;
 
-pub use backends::{
-    WantedBackend, device_choice, of_network, prepare, read_network, refusal, serve, try_network, wanted,
-};
-pub use builtin::BuiltIn;
-pub use cache::CacheCounts;
-pub use drawing::Drawing;
-#[cfg(test)]
-pub(crate) use evaluator::faulty;
-pub use evaluator::{Batch, Evaluator, EvaluatorCounts, Lack, Pushed};
-pub(crate) use fault::{guarded, why_refused};
-pub use inputs::Inputs;
 pub use limits::{Clock, Go};
-pub use memory::{
-    LEAST_TREE_MB, Layout, Memory, bytes_of_mb, most_of_cache, peak_resident_bytes, resident_bytes, taken_bytes,
-    too_low,
-};
-pub use odd::UNKNOWN;
 pub use report::{Done, Info, Line, MoveStats, Observer, Statistics};
 pub use restrict::{Restriction, Restrictions};
-pub use service::{Facts, Request, Service};
-pub use settings::{
-    BackendKind, CacheSize, EvaluatorSettings, HintsFrom, KldGainSettings, Lc0Backend, SearchGraph, Settings, Syzygy,
-    Weights, Workers,
-};
+pub use settings::{KldGainSettings, SearchGraph, Settings, Syzygy, Workers};
 pub use snapshot::{EdgeView, mate};
 pub use tables::{RootResults, open as open_tablebases};
 
+use crate::evaluator::Evaluator;
 use crate::system;
 use control::Control;
 use held::Lacking;
@@ -265,6 +230,7 @@ impl Drop for Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::BackendKind;
     use crate::options::Typed;
 
     /// An observer that panics when it gets an [`Info`]: in the middle of the search's thread.

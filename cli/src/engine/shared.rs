@@ -1,11 +1,10 @@
 //! What the threads of one search share.
 
 use super::Search;
-use super::batch::Batch;
 use super::control::Control;
-use super::evaluator::Evaluator;
-use super::fault::guarded;
 use super::pipeline::Queues;
+use crate::evaluator::{Batch, Evaluator};
+use crate::fault::guarded;
 use oncilla_core::stats::Counts;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

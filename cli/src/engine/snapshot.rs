@@ -1,10 +1,10 @@
 //! Turns the state of a search into numbers for its observer.
 
 use super::Search;
-use super::evaluator::Evaluator;
 use super::report::{Done, Info, Line, MoveStats};
 use super::settings::Settings;
 use super::tables::RootResults;
+use crate::evaluator::Evaluator;
 use oncilla_chess::{Board, History, MoveList, Transform, nth_legal_move, policy, unpack};
 use oncilla_core::Move;
 use oncilla_core::evaluate::{Ending, Value};

@@ -298,7 +298,8 @@ fn visits_of_moves(search: &Search<'_>, visits: &mut Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Clock, Layout, Memory};
+    use crate::engine::Clock;
+    use crate::memory::{Layout, Memory};
     use crate::options::Typed;
 
     #[test]

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::{BATCH, object};
 use crate::console::aside;
-use crate::engine::{Batch, Evaluator, EvaluatorSettings, HintsFrom, UNKNOWN};
+use crate::evaluator::{Batch, Evaluator, UNKNOWN};
 use crate::fields::{BadField, Fields};
+use crate::network::{EvaluatorSettings, HintsFrom};
 use crate::position::PositionText;
 use crate::softmax::softmax;
 

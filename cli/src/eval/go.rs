@@ -18,10 +18,10 @@ use std::sync::Arc;
 use super::{BATCH, object};
 use crate::analysis::go::is_field;
 use crate::console::aside;
-use crate::engine::EvaluatorSettings;
 use crate::fields::{BadField, Fields, integer};
 use crate::go::setup::{self, Transcript, rules};
 use crate::go::{Batch, Evaluation, Evaluator, Game, Imitation, Params, PolicyRules, Question};
+use crate::network::EvaluatorSettings;
 
 /// The network's own policy: not optimistic, and without a limit for the pass.
 const PLAIN: PolicyRules = PolicyRules { temperature: 1.0, optimism: 0.0, most_pass: 1.0 };

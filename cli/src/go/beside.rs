@@ -6,7 +6,7 @@
 //! It has an evaluator of its own, which is asked when a search begins.
 
 use super::Evaluator;
-use crate::engine::{EvaluatorSettings, Weights, of_network};
+use crate::network::{EvaluatorSettings, Weights, of_network};
 use crate::subject::model;
 use oncilla_nets::katago::Model;
 

@@ -4,7 +4,7 @@
 //! A search holds the one for its board, and none that is held is dropped. Of the others, the most recently used ones
 //! stay.
 
-use crate::engine::{Facts, Service};
+use crate::network::{Facts, Service};
 use oncilla_go::Size;
 use oncilla_opencl::graph::{Graph, Role};
 use std::collections::HashMap;

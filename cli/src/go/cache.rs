@@ -1,7 +1,7 @@
 //! A cache of evaluations, by a key of the planes that they were made from.
 
 use super::Evaluation;
-use crate::engine::CacheCounts;
+use crate::network::CacheCounts;
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

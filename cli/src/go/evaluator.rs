@@ -9,7 +9,7 @@ use super::boards::{Boards, Heads, OnBoard};
 use super::cache::Cache;
 use super::evaluation::{Evaluation, ModelFacts, PolicyRules, Row};
 use super::input;
-use crate::engine::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request, serve};
+use crate::network::{CacheCounts, EvaluatorCounts, EvaluatorSettings, Facts, Request, serve};
 use crate::subject::graph_of;
 use oncilla_go::planes::{self, Planes};
 use oncilla_go::profile::{METADATA, Profile};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 #[cfg(test)]
-use {crate::engine::Service, oncilla_opencl::graph::Graph};
+use {crate::network::Service, oncilla_opencl::graph::Graph};
 
 /// Evaluates positions with one network, for any number of threads at once.
 pub struct Evaluator {

@@ -1,7 +1,7 @@
 //! A search from its beginning to a limit.
 
 use super::search::{Search, Step};
-use crate::engine::{Layout, Memory};
+use crate::memory::{Layout, Memory};
 
 /// The most bytes of the tree that a visit takes: a node, and the priors and records of its edges.
 const BYTES_A_VISIT: usize = 2048;

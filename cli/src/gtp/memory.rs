@@ -1,6 +1,6 @@
 //! How much memory a search may take.
 
-use crate::engine::{LEAST_TREE_MB, bytes_of_mb, most_of_cache, taken_bytes, too_low};
+use crate::memory::{LEAST_TREE_MB, bytes_of_mb, most_of_cache, taken_bytes, too_low};
 
 /// Memory that a search takes besides its tree and its notes.
 const BESIDE_BYTES: usize = 2 << 20;

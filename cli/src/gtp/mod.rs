@@ -52,9 +52,9 @@ use oncilla_go::{Rules, Size};
 use oncilla_nets::katago::Model;
 
 use crate::console::{Console, aside};
-use crate::engine::{EvaluatorSettings, Weights, of_network};
 use crate::go::Params;
 use crate::input::listen;
+use crate::network::{EvaluatorSettings, Weights, of_network};
 use crate::options::{Typed, overrides};
 use crate::subject::model;
 use player::Player;

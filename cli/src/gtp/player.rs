@@ -19,11 +19,12 @@ use super::settings::{self, Settings};
 use super::slot::SearchSlot;
 use super::{advantage, chance, cleanup, handicap};
 use crate::console::aside;
-use crate::engine::{Memory, Settings as EngineSettings, taken_bytes};
+use crate::engine::Settings as EngineSettings;
 use crate::go::{
     self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Reporter, Search,
     Stopped, beside, shares_of_cache,
 };
+use crate::memory::{Memory, taken_bytes};
 use crate::options::table;
 use crate::options::{Meaning, Typed};
 

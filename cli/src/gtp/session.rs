@@ -11,7 +11,7 @@ use super::player::Player;
 use super::record::Record;
 use super::slot::SearchSlot;
 use crate::console::{Console, aside};
-use crate::engine::guarded;
+use crate::fault::guarded;
 use crate::input::{Input, TOO_LONG};
 use crate::text::quoted;
 

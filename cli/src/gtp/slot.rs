@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::engine::Memory;
 use crate::go::{Evaluator, Game, Plan, Search};
+use crate::memory::Memory;
 
 /// Holds a search that is continued from move to move.
 pub struct SearchSlot<'m> {

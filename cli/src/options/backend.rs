@@ -1,6 +1,6 @@
 //! `WeightsFile`, `Hints`, `Backend` and `BackendOptions`.
 
-use crate::engine::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, WantedBackend, Weights, wanted};
+use crate::network::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Lc0Backend, WantedBackend, Weights, wanted};
 
 use super::path::{found, path, unquoted};
 use super::suboptions::{Content, Item, List, SubOptionError, parse};

@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(meaning.settings.params.cpuct.init, 2.5);
         assert!(!meaning.settings.two_fold_draws);
         assert!(meaning.output.chess960);
-        assert_eq!(meaning.settings.evaluator.weights, crate::engine::Weights::File("/a b.pb".into()));
+        assert_eq!(meaning.settings.evaluator.weights, crate::network::Weights::File("/a b.pb".into()));
     }
 
     #[test]

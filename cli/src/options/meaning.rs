@@ -10,9 +10,8 @@ use oncilla_core::search::{Cpuct, Fpu, Params};
 use oncilla_core::time::ManagerParams;
 use oncilla_opencl::kernels::Precision;
 
-use crate::engine::{
-    BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, KldGainSettings, SearchGraph, Settings, Syzygy, Weights,
-};
+use crate::engine::{KldGainSettings, SearchGraph, Settings, Syzygy};
+use crate::network::{BackendKind, BuiltIn, EvaluatorSettings, HintsFrom, Weights};
 use crate::score::ScoreType;
 
 use super::contempt::elo_of;

@@ -186,7 +186,8 @@ impl Typed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{BackendKind, BuiltIn, Settings, Weights};
+    use crate::engine::Settings;
+    use crate::network::{BackendKind, BuiltIn, Weights};
     use crate::options::meaning::Output;
     use crate::score::ScoreType;
     use oncilla_core::formula::collisions::Collisions;
@@ -386,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_tree_or_a_graph() {
-        use crate::engine::Layout::{Graph, Tree};
+        use crate::memory::Layout::{Graph, Tree};
         let layout = |shape, backend| {
             let typed = typed(&[("SearchGraph", shape), ("Backend", backend)]);
             typed.meaning().unwrap().settings.layout()

@@ -1,6 +1,6 @@
 //! How many positions of one search are evaluated together if the user does not say it.
 
-use crate::engine::Facts;
+use crate::network::Facts;
 
 /// A batch makes the visits of a search somewhat less valuable, because each is chosen before the results of the others
 /// are known. So it is no larger than what keeps a device busy: what the device prefers if one position is searched,

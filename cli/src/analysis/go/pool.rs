@@ -14,9 +14,9 @@ use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
 use crate::analysis::pool::{MOST_AT_A_TIME, QueryPool, threads};
 use crate::console::aside;
-use crate::engine::bytes_of_mb;
-use crate::engine::{CacheCounts, EvaluatorCounts};
 use crate::go::{Evaluator, Imitation, Params, beside, describe_model, shares_of_cache};
+use crate::memory::bytes_of_mb;
+use crate::network::{CacheCounts, EvaluatorCounts};
 use crate::options::{Meaning, Typed};
 
 /// If the user does not say how many positions are searched at a time, it is as many as suit what runs this largest

@@ -11,8 +11,8 @@ use crate::analysis::crew::{Fault, Line, SearchesTurns};
 use crate::analysis::due::Due;
 use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, QueueCounts, Taken};
-use crate::engine::Facts;
 use crate::go::{self, Evaluator, Game, Limits, Plan, Search, Stopped};
+use crate::network::Facts;
 use crate::text::quoted;
 
 /// What a worker searches with.

@@ -4,7 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::analysis::request::MOST_VALUES;
 use crate::console::aside;
-use crate::engine::{LEAST_TREE_MB, Settings, most_of_cache, taken_bytes, too_low};
+use crate::engine::Settings;
+use crate::memory::{LEAST_TREE_MB, most_of_cache, taken_bytes, too_low};
 use crate::options::Analysis;
 
 /// Memory that a search uses besides its tree: for a thread, events and a batch.

@@ -1,6 +1,6 @@
 //! Threads of the host if many positions are searched at the same time, for both games.
 
-use crate::engine::EvaluatorSettings;
+use crate::network::EvaluatorSettings;
 use crate::options::Meaning;
 
 /// The settings of the evaluator that all searches share.
@@ -13,7 +13,7 @@ pub fn for_all_searches(of_one: &EvaluatorSettings, meaning: &Meaning) -> Evalua
 }
 
 /// `Threads` are those of one position; the host computes for all positions, with no more threads than there are cores
-/// (`engine/backends.rs`). 0 means one thread for each core.
+/// (`network/units.rs`). 0 means one thread for each core.
 fn host_threads(of_one: usize, parallel: usize) -> usize {
     of_one.saturating_mul(parallel)
 }

@@ -1,8 +1,9 @@
 //! Tests of the whole command on a device that fails, once for each of its calls.
 
-use crate::analysis::{Analyst, Heard, Output, Pool, query, serve};
-use crate::engine::faulty::{Fault, Plan, on_failing_device, on_nothing, without_host};
-use crate::engine::{BackendKind, CacheSize, Evaluator};
+use crate::analysis::{Analyst, Heard, Output, Pool, chess, serve};
+use crate::evaluator::faulty::{Fault, Plan, on_failing_device, on_nothing, without_host};
+use crate::evaluator::{CacheSize, Evaluator};
+use crate::network::BackendKind;
 use crate::options::{Typed, table};
 use serde_json::{Value, json};
 use std::sync::mpsc::{Receiver, channel};
@@ -24,7 +25,7 @@ fn pool_on(evaluator: Evaluator) -> (Box<Pool>, Receiver<Heard>) {
         typed.set(opt, name, value).expect("a value");
     }
     let meaning = typed.meaning().expect("settings");
-    let mut settings = query::for_analysis(&meaning.settings);
+    let mut settings = chess::for_analysis(&meaning.settings);
     settings.cache = CacheSize { entries: 0, mb: 0 };
     let (heard, said) = channel();
     let pool = Pool::with(evaluator, settings, typed, &meaning, Output::to(heard)).expect("a pool");

@@ -2,12 +2,12 @@
 //! network.
 
 use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
-use crate::engine::{Layout, Memory};
 use crate::fields::{MoveRule, MoveRules};
 use crate::go::human::Way;
 use crate::go::{
     Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Restrictions, Search,
 };
+use crate::memory::{Layout, Memory};
 use hashbrown::HashMap;
 use oncilla_core::search::Fpu;
 use oncilla_go::planes::{self, GLOBAL, SPATIAL};

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::engine::{Engine, Evaluator, Settings};
+use crate::engine::{Engine, Settings};
+use crate::evaluator::Evaluator;
 
 /// An engine with its tree, and what it was configured with.
 pub struct TreeEngine {
@@ -137,7 +138,7 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::BackendKind;
+    use crate::network::BackendKind;
     use crate::options::Typed;
 
     /// Makes engines for tests.

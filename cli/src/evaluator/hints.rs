@@ -8,9 +8,8 @@
 //! Hints belong to one network. The built-in networks include theirs; another network has none unless a file is given.
 //! `eval` and `backendbench` show the raw output of a network.
 
-use super::builtin::BuiltIn;
-use super::settings::{HintsFrom, Weights};
 use crate::bounded;
+use crate::network::{BuiltIn, HintsFrom, Weights};
 use oncilla_chess::hints::Hints;
 use oncilla_chess::tactics::{self, OfMove, OfPosition};
 use oncilla_chess::{Board, Move};

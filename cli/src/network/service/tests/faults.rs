@@ -1,8 +1,9 @@
 //! Several searches at the same time, as in the analysis engine, on a device that fails at every possible call.
 
-use crate::engine::evaluator::Evaluator;
-use crate::engine::faulty::{Fault, Plan, on_failing_device, on_failing_host};
-use crate::engine::{BackendKind, Done, Engine, Go, Info, Observer, Settings};
+use crate::engine::{Done, Engine, Go, Info, Observer, Settings};
+use crate::evaluator::Evaluator;
+use crate::evaluator::faulty::{Fault, Plan, on_failing_device, on_failing_host};
+use crate::network::BackendKind;
 use crate::options::Typed;
 use oncilla_chess::{History, MoveList};
 use std::sync::Arc;

@@ -10,7 +10,8 @@ use serde_json::{Value as Json, json};
 
 use super::hash;
 use super::query::{Query, TreeBounds, Wanted};
-use crate::engine::{EdgeView, Evaluator, RootResults, Search, Settings, mate};
+use crate::engine::{EdgeView, RootResults, Search, Settings, mate};
+use crate::evaluator::Evaluator;
 use crate::fields::Object;
 use crate::json::number;
 use crate::options::Perspective;

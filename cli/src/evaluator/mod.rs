@@ -15,15 +15,30 @@
 #[cfg(test)]
 pub(crate) mod faulty;
 
-use super::backends::{self, Running};
-use super::batch::Needs;
-pub use super::batch::{Batch, Pushed};
-use super::cache::{Cache, CacheCounts};
-use super::hints::{self, Looks};
-use super::inputs::Inputs;
-use super::odd::Odd;
-use super::settings::{BackendKind, CacheSize, EvaluatorSettings};
+pub(crate) mod batch;
+mod cache;
+pub mod canaries;
+mod drawing;
+mod hints;
+mod inputs;
+mod network;
+mod odd;
+mod random;
+
+pub use batch::{Batch, Pushed};
+pub use cache::CacheSize;
+pub use drawing::Drawing;
+pub use inputs::Inputs;
+pub use network::{prepare, read_network, try_network};
+pub use odd::UNKNOWN;
+
+use crate::network::{BackendKind, CacheCounts, EvaluatorCounts, EvaluatorSettings, Lack, Part};
 use crate::system::cores;
+use batch::Needs;
+use cache::Cache;
+use hints::Looks;
+use network::Running;
+use odd::Odd;
 use oncilla_chess::hints::Hints;
 use oncilla_opencl::graph::Role;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,28 +79,6 @@ impl Default for Work {
     }
 }
 
-/// What an evaluator has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct EvaluatorCounts {
-    /// Positions that were evaluated, without those that the cache knew.
-    pub evaluations: u64,
-    /// Batches in which they were evaluated.
-    pub batches: u64,
-    /// Seconds since the evaluator was made.
-    pub seconds: f64,
-}
-
-impl EvaluatorCounts {
-    /// The counts of two evaluators together, in the time of the one that was made first.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            evaluations: self.evaluations + other.evaluations,
-            batches: self.batches + other.batches,
-            seconds: self.seconds.max(other.seconds),
-        }
-    }
-}
-
 /// What answers.
 enum Source {
     Network(Running),
@@ -93,39 +86,6 @@ enum Source {
     Random,
     /// Even values and logits.
     Constant,
-}
-
-/// A part that an evaluator is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The network, with its heads.
-    Network,
-    /// The hints for the network.
-    Hints,
-    /// The backend that runs the network.
-    Backend,
-}
-
-/// Why there is no evaluator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
-    /// What can't be had.
-    pub part: Part,
-    /// One line, such as: no such file, not a network, no device.
-    pub why: String,
-}
-
-impl Lack {
-    /// Returns a function that makes a [`Lack`] of this part of a line that says why.
-    pub fn of(part: Part) -> impl FnOnce(String) -> Self {
-        move |why| Self { part, why }
-    }
-}
-
-impl From<Lack> for String {
-    fn from(lack: Lack) -> Self {
-        lack.why
-    }
 }
 
 impl Evaluator {
@@ -141,7 +101,7 @@ impl Evaluator {
             BackendKind::Auto | BackendKind::Host | BackendKind::OpenCl | BackendKind::Lc0s(_) => {
                 // Hints come first: they are read at once, while a network may take long.
                 hints = hints::read(&settings.hints, &settings.weights).map_err(Lack::of(Part::Hints))?;
-                let (running, notes) = backends::open(settings)?;
+                let (running, notes) = network::open(settings)?;
                 (Source::Network(running), notes)
             }
         };
@@ -206,7 +166,7 @@ impl Evaluator {
         }
     }
 
-    /// Like [`super::service::Service::keep_batches`].
+    /// Like [`crate::network::Service::keep_batches`].
     pub fn keep_batches(&self) {
         self.network().into_iter().for_each(|network| network.service.keep_batches());
     }

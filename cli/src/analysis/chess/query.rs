@@ -6,11 +6,12 @@ use oncilla_core::search::Fpu;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::due::Reports;
 use super::moves::{self, Game};
-use super::overriding::{self, UNUSED, unset};
-use super::queue::QueuedQuery;
-use super::turns::{Accepted, Read, prioritized, turns};
+use crate::analysis::due::Reports;
+use crate::analysis::go;
+use crate::analysis::overriding::{self, UNUSED, unset};
+use crate::analysis::queue::QueuedQuery;
+use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU, integer};
 use crate::options::{Analysis, Kind, Meaning, Opt, Perspective, Typed, katago};
@@ -328,7 +329,7 @@ impl Defaults {
         warnings.extend(overriding::warning("Can not be set for one query", fixed));
         if self.analysis.warns {
             let unused = fields.0.keys().filter(|key| !FIELDS.contains(&key.as_str()));
-            let why = |key: &str| if super::go::is_field(key) { WITHOUT_MEANING } else { UNUSED };
+            let why = |key: &str| if go::is_field(key) { WITHOUT_MEANING } else { UNUSED };
             warnings.extend(unused.map(|key| BadField::new(key, why(key))));
         }
     }
@@ -436,7 +437,8 @@ mod tests {
     /// The published schema has exactly the fields of [`FIELDS`].
     #[test]
     fn the_schema_has_every_field() {
-        let schema: Value = serde_json::from_str(include_str!("../../../fixtures/analysis/query.schema.json")).unwrap();
+        let schema: Value =
+            serde_json::from_str(include_str!("../../../../fixtures/analysis/query.schema.json")).unwrap();
         let fields = schema["$defs"]["query"]["properties"].as_object().unwrap();
         assert_eq!(fields.keys().collect::<Vec<_>>(), FIELDS);
     }

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use super::answer::{Raw, Reporter};
-use super::crew::{Fault, Line, SearchesTurns};
-use super::due::Due;
-use super::output::Output;
 use super::query::{Plan, Query};
-use super::queue::Taken;
 use super::sessions::{Sessions, TreeEngine, TreeSummary};
-use crate::engine::{
-    Batch, Done, Drawing, Evaluator, Go, Info, Observer, Pushed, Restrictions, RootResults, Search, Settings, UNKNOWN,
-};
+use crate::analysis::crew::{Fault, Line, SearchesTurns};
+use crate::analysis::due::Due;
+use crate::analysis::output::Output;
+use crate::analysis::queue::Taken;
+use crate::engine::{Done, Go, Info, Observer, Restrictions, RootResults, Search, Settings};
+use crate::evaluator::{Batch, Drawing, Evaluator, Pushed, UNKNOWN};
 use crate::softmax::softmax;
 
 /// What a worker searches with.
@@ -273,7 +272,8 @@ impl Observer for SearchObserver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{BackendKind, CacheSize};
+    use crate::evaluator::CacheSize;
+    use crate::network::BackendKind;
     use crate::options::Typed;
 
     /// Calls per thread. One in some hundred calls finds its cache entry evicted by the other thread at the critical

@@ -13,6 +13,7 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
+use crate::network::CacheCounts;
 use oncilla_core::evaluate::Value;
 use shard::Shard;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,15 @@ const LEAST_SHARD_BYTES: usize = 64 << 10;
 /// Each of several shards has at least this many entries, so that dividing a bound on the entries loses little.
 const LEAST_SHARD_ENTRIES: usize = 16;
 
+/// How much the evaluation cache keeps. Both bounds count; if one of them is 0 there is no cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheSize {
+    /// `NNCacheSize`: evaluations.
+    pub entries: usize,
+    /// `NNCacheMb`: MiB.
+    pub mb: usize,
+}
+
 /// Evaluations by key, shared by any number of threads.
 pub struct Cache {
     /// The number of shards is a power of two; the highest bits of a key choose one.
@@ -34,34 +44,6 @@ pub struct Cache {
 /// Shards don't share a line of the processor's cache, because locking one would slow down the next.
 #[repr(align(64))]
 struct Padded(Mutex<Shard>);
-
-/// What a cache did and what it holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheCounts {
-    /// Positions that were asked for and found.
-    pub hits: u64,
-    /// Positions that were asked for and not found.
-    pub misses: u64,
-    /// Entries that were evicted for newer ones.
-    pub evictions: u64,
-    /// Entries that the cache holds now.
-    pub entries: u64,
-    /// Bytes that the cache takes now: the part of its allocations that has been written to.
-    pub bytes: u64,
-}
-
-impl CacheCounts {
-    /// The counts of two caches together.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            hits: self.hits + other.hits,
-            misses: self.misses + other.misses,
-            evictions: self.evictions + other.evictions,
-            entries: self.entries + other.entries,
-            bytes: self.bytes + other.bytes,
-        }
-    }
-}
 
 impl Cache {
     /// An empty cache that holds at most `entries` evaluations and takes at most `bytes` bytes, including all its own

@@ -1,16 +1,15 @@
 //! A batch: positions made ready for the evaluator, and their answers.
 
-use super::backends;
 use super::cache::Cache;
 use super::hints::Looks;
 use super::inputs::Inputs;
 use super::odd::Odd;
 use super::random;
-use super::service::{IsLate, Request};
+use crate::network::{IsLate, Request};
 use oncilla_chess::planes::Planes;
 use oncilla_chess::{History, Move, pack, policy};
 use oncilla_core::evaluate::Value;
-use oncilla_opencl::backend::Chores;
+use oncilla_opencl::backend::{Chores, Outputs};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -310,7 +309,7 @@ impl Batch {
         }
         let rows = self.rows.iter().enumerate();
         for ((n, &at), policy) in rows.zip(outputs.policy.chunks_exact(policy::SIZE)) {
-            self.values[at] = backends::value(outputs, n);
+            self.values[at] = value(outputs, n);
             if let Some(&error) = outputs.value_error.get(n) {
                 self.value_errors[at] = error;
             }
@@ -328,4 +327,13 @@ impl Batch {
             self.looks.correct(n, &mut self.values[at], &mut self.logits[self.starts[at]..self.starts[at + 1]]);
         }
     }
+}
+
+/// The value of position `at` of the batch, from the heads that the network has.
+fn value(outputs: &Outputs, at: usize) -> Value {
+    let (wl, d) = match outputs.wdl.get(3 * at..3 * at + 3) {
+        Some(&[w, d, l]) => (w - l, d),
+        _ => (outputs.value.get(at).copied().unwrap_or(0.0), 0.0),
+    };
+    Value { wl, d, m: outputs.moves_left.get(at).copied().unwrap_or(0.0) }
 }

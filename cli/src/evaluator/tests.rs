@@ -1,8 +1,7 @@
 use super::*;
-use crate::engine::batch::Circumstances;
-use crate::engine::faulty::{Fault, on_failing_device, on_failing_host, on_watched_device, settings};
-use crate::engine::service::{Service, Unit};
-use crate::engine::{HintsFrom, Weights};
+use crate::evaluator::batch::Circumstances;
+use crate::evaluator::faulty::{Fault, on_failing_device, on_failing_host, on_watched_device, settings};
+use crate::network::{HintsFrom, Service, Unit, Weights};
 use oncilla_chess::tactics;
 use oncilla_chess::{History, MoveList, TwoFold, pack, unpack};
 use oncilla_core::evaluate::{self, Answer, Moves, Value, Verdict};

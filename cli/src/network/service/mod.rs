@@ -31,7 +31,7 @@ mod unit;
 pub use request::{IsLate, Request};
 pub use unit::Unit;
 
-use super::fault::guarded;
+use crate::fault::guarded;
 use oncilla_opencl::backend::{Chores, Outputs};
 use oncilla_opencl::graph::Graph;
 use request::Sizes;

@@ -23,7 +23,7 @@ use std::time::Duration;
 const LISTING: Duration = Duration::from_secs(20);
 
 /// How long a device may take to be opened for the first time, in a process of its own. What it compiles in that time
-/// is kept, so that the next start needs less. What is left of [`super::backends::GETTING_READY`] is enough for a
+/// is kept, so that the next start needs less. What is left of [`super::device::GETTING_READY`] is enough for a
 /// device that has compiled everything.
 const OPENING: Duration = Duration::from_secs(150);
 

@@ -1,8 +1,7 @@
 //! Evaluators on devices that fail as a test says.
 
 use super::*;
-use crate::engine::service::{Service, Unit};
-use crate::engine::{BuiltIn, HintsFrom, Weights};
+use crate::network::{BuiltIn, HintsFrom, Service, Unit, Weights, host_maker};
 use oncilla_chess::planes::HistoryFill;
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
 use oncilla_opencl::graph::Graph;
@@ -135,7 +134,7 @@ fn watched(device: Failing, graph: &Arc<Graph>, patience: Patience) -> Box<dyn B
 pub fn serve_on_watched_device(graph: &Arc<Graph>, plan: Plan, patience: Patience) -> Service {
     let host = Box::new(Host::new(Arc::clone(graph), 1).unwrap());
     let device = watched(Failing { host, canned: None, calls: 0, plan }, graph, patience);
-    Service::new(graph, vec![Unit::device(vec![device])], backends::host_maker(graph, &settings(BackendKind::OpenCl)))
+    Service::new(graph, vec![Unit::device(vec![device])], host_maker(graph, &settings(BackendKind::OpenCl)))
 }
 
 fn on_unit(plan: Plan, unit: impl FnOnce(Box<dyn Backend>) -> Unit) -> Evaluator {
@@ -154,13 +153,13 @@ fn on_device(
     plan: Plan,
     lane: impl FnOnce(Failing, &Arc<Graph>) -> Box<dyn Backend>,
 ) -> Evaluator {
-    let network = backends::read_network(&Weights::BuiltIn(BuiltIn::Small), &Default::default()).unwrap();
+    let network = read_network(&Weights::BuiltIn(BuiltIn::Small), &Default::default()).unwrap();
     let inputs = Inputs::of(&network, HistoryFill::default()).unwrap();
     let graph = Arc::new(network.graph);
     let host = Box::new(Host::new(Arc::clone(&graph), 1).unwrap());
     let device = Failing { host, canned: quick.then(Outputs::default), calls: 0, plan };
     let device = Unit::device(vec![lane(device, &graph)]);
-    let service = Service::new(&graph, vec![device], backends::host_maker(&graph, &settings(backend)));
+    let service = Service::new(&graph, vec![device], host_maker(&graph, &settings(backend)));
     let source = Source::Network(Running { graph, service, inputs });
     let settings = settings(backend);
     Evaluator {

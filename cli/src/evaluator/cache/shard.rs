@@ -1,7 +1,7 @@
 //! A shard of the cache: a ring of entries, one behind the other, and an index.
 
-use super::CacheCounts;
 use super::index::{Index, tag};
+use crate::network::CacheCounts;
 use oncilla_core::evaluate::Value;
 
 /// Words of an entry before its logits: key (low half first), number of moves, W − L, D, moves left.

@@ -1,0 +1,56 @@
+//! Where a network comes from, and how messages name it.
+
+use super::builtin::BuiltIn;
+use oncilla_nets::{Fault, NetError};
+use std::fmt::{self, Display};
+use std::path::PathBuf;
+
+/// Where the network comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Weights {
+    /// From the program.
+    BuiltIn(BuiltIn),
+    /// From a file.
+    File(PathBuf),
+}
+
+impl Weights {
+    /// Whether another process that gets the same arguments, which are in UTF-8, reads the same network: a pipe gives
+    /// it only once.
+    pub fn is_there_again(&self) -> bool {
+        match self {
+            Self::BuiltIn(_) => true,
+            Self::File(path) => path.to_str().is_some() && path.metadata().is_ok_and(|facts| facts.is_file()),
+        }
+    }
+}
+
+impl fmt::Display for Weights {
+    /// Writes it as the user does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn(network) => f.write_str(network.name()),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// A line about a network, with its name.
+pub fn of_network(weights: &Weights, what: &dyn Display) -> String {
+    match weights {
+        Weights::BuiltIn(network) => format!("{}, which is built in: {what}", network.name()),
+        Weights::File(path) => format!("{}: {what}", crate::text::shown(&path.to_string_lossy())),
+    }
+}
+
+/// Why a network is not used, in one line with its name.
+pub fn refusal(weights: &Weights, error: &NetError) -> String {
+    match weights {
+        // The file may well have been meant for Go, but that could not be seen: its bytes are gone once they have been
+        // read.
+        Weights::File(path) if error.fault == Fault::Go && !path.is_file() => {
+            of_network(weights, &format!("{error}; one for Go is read more than once, and has to be a regular file"))
+        }
+        _ => of_network(weights, error),
+    }
+}
