@@ -114,8 +114,14 @@ impl Console {
     }
 }
 
-/// Writes a line for the user to standard error. `eprintln!` would panic if standard error is closed.
+/// Writes a line for the user to standard error, with the program's name: a GUI's log may mix it with other programs'
+/// lines.
 pub fn aside(line: &str) {
+    aside_as_is(&format!("oncilla: {line}"));
+}
+
+/// Writes a line to standard error that a client may wait for. `eprintln!` would panic if standard error is closed.
+pub fn aside_as_is(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -137,7 +143,7 @@ fn leave(error: &io::Error) -> ! {
     if system::is_gone(error) {
         std::process::exit(0);
     }
-    aside(&format!("oncilla: standard output: {error}"));
+    aside(&format!("standard output: {error}"));
     std::process::exit(2)
 }
 

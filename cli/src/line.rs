@@ -101,7 +101,7 @@ impl<R: BufRead> BufRead for Watched<R> {
 /// Returns what was read. An error ends the input, after a message on standard error.
 pub fn unless_failed<T>(read: io::Result<Option<T>>) -> Option<T> {
     read.unwrap_or_else(|error| {
-        aside(&format!("oncilla: standard input: {error}"));
+        aside(&format!("standard input: {error}"));
         None
     })
 }

@@ -331,14 +331,15 @@ fn main() -> ExitCode {
     match start() {
         Ok(code) => code,
         Err(error) => {
-            aside(&format!("oncilla: {error}"));
+            aside(&error);
             ExitCode::from(FAILED)
         }
     }
 }
 
 /// Printed only on a terminal: a GUI doesn't need it.
-const HELLO: &str = "oncilla: a chess engine that speaks UCI; try \"go nodes 1000\", end with \"quit\"; oncilla --help says what else there is";
+const HELLO: &str =
+    "a chess engine that speaks UCI; try \"go nodes 1000\", end with \"quit\"; oncilla --help says what else there is";
 
 fn start() -> Result<ExitCode, String> {
     let args = std::env::args_os().skip(1).map(|arg| {
@@ -484,7 +485,7 @@ fn say_what_is_not_used(Args { unused, typed, .. }: &Args, meaning: &Meaning, is
 /// Prints which settings of configuration files are limited to less than they ask for.
 fn say_what_is_less(typed: &Typed) {
     let reduced = typed.of_katago().iter().filter_map(|(name, value)| oncilla::options::katago::reduced(name, value));
-    reduced.for_each(|line| aside(&format!("oncilla: {line}")));
+    reduced.for_each(|line| aside(&line));
 }
 
 /// Refuses an empty `--weights`: in a script it usually is an unset variable. UCI accepts one, because a GUI may leave
@@ -503,7 +504,7 @@ fn say_what_does_nothing(typed: &Typed, meaning: &Meaning, command: Option<&Comm
     let say = |options: &[&Opt], why: &str| {
         let flags: Vec<String> = options.iter().map(|opt| opt.spelling()).collect();
         if !flags.is_empty() {
-            aside(&format!("oncilla: {why}: {}", flags.join(", ")));
+            aside(&format!("{why}: {}", flags.join(", ")));
         }
     };
     say(&typed.without_effect(), "accepted, without effect");
@@ -516,7 +517,7 @@ fn say_what_does_nothing(typed: &Typed, meaning: &Meaning, command: Option<&Comm
     if matches!(evaluator.backend, BackendKind::Host | BackendKind::Random | BackendKind::Constant)
         && !evaluator.devices.is_empty()
     {
-        aside(&format!("oncilla: without effect with this backend: the device {}", evaluator.devices.join(", ")));
+        aside(&format!("without effect with this backend: the device {}", evaluator.devices.join(", ")));
     }
     if !matches!(command, Some(Command::Analysis(_) | Command::Gtp(_) | Command::Report(_))) {
         say(&typed.of_analysis(), "of analysis, without effect here");

@@ -42,7 +42,7 @@ pub use fuzzing::{understand, understand_go};
 pub use output::{Heard, Output};
 use request::Request;
 
-use crate::console::{Console, aside};
+use crate::console::{Console, aside, aside_as_is};
 use crate::fields::Object;
 use crate::line;
 use crate::memory::bytes_of_mb;
@@ -107,7 +107,7 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
         |typed: &Typed| typed.meaning().is_ok_and(|meaning| crate::subject::is_go(&meaning.settings.evaluator));
     let has = |typed: &Typed, name: &str| crate::go::Params::heeds(typed, name) && is_of_go(typed);
     let (typed, said) = overrides::apply(&switches.overrides, typed, has)?;
-    said.iter().for_each(|line| aside(&format!("oncilla: {line}")));
+    said.iter().for_each(|line| aside(line));
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let output = Output::new(Arc::clone(&console), bytes_of_mb(meaning.analysis.queue_mb) / ANSWERS_SHARE)
@@ -121,8 +121,8 @@ pub fn run(mut input: impl BufRead, console: Arc<Console>, typed: Typed, switche
             None => Box::new(Pool::start(typed, &meaning, output)?),
         },
     };
-    aside(&format!("oncilla: {}, {} positions at a time", pool.describe(), pool.parallel()));
-    aside(READY);
+    aside(&format!("{}, {} positions at a time", pool.describe(), pool.parallel()));
+    aside_as_is(READY);
     serve(&mut input, &*pool, bytes_of_mb(meaning.analysis.line_mb), |text| {
         console.log_input(text);
         console.lost_log().iter().for_each(|lost| aside(lost));

@@ -119,7 +119,7 @@ impl Unread {
             }
         });
         if let Err(fault) = written {
-            aside(&format!("oncilla: {fault}"));
+            aside(&fault);
         }
         let mut state = self.lock();
         (state.is_done, state.is_closed) = (true, true);
@@ -177,7 +177,7 @@ impl Output {
     /// Writes a message to standard error.
     pub fn aside(&self, text: &str) {
         match &self.to {
-            To::Console(_) => aside(&format!("oncilla: {text}")),
+            To::Console(_) => aside(text),
             To::Channel(channel) => drop(channel.send(Heard::Note(text.to_string()))),
         }
     }

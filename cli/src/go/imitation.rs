@@ -81,9 +81,8 @@ impl Imitation {
 
     /// A line for a person, if there is a network beside the main one that nobody has named a profile for.
     pub fn unused(self, params: &Params) -> Option<&'static str> {
-        (self.by_beside && params.human_profile.is_none()).then_some(
-            "oncilla: the network of --human-model is not asked until humanSLProfile says whose play is wanted",
-        )
+        (self.by_beside && params.human_profile.is_none())
+            .then_some("the network of --human-model is not asked until humanSLProfile says whose play is wanted")
     }
 }
 

@@ -567,7 +567,7 @@ fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     };
     let (rules, fault) = sgf.rules(session.record.rules());
     if let Some(fault) = fault {
-        aside(&format!("oncilla: {fault}"));
+        aside(&fault);
     }
     let record = sgf.record(rules, moves, session.player.params.black_run_is_handicap).map_err(cannot)?;
     session.player.prepare(sgf.size)?;
@@ -582,7 +582,7 @@ fn result(session: &Session) -> Option<String> {
     match session.record.game().outcome()? {
         Outcome::NoResult => Some("Void".to_string()),
         Outcome::WhiteLead(_) | Outcome::ToBeAgreed => {
-            let lead = final_lead(session).inspect_err(|error| aside(&format!("oncilla: no result: {error}")));
+            let lead = final_lead(session).inspect_err(|error| aside(&format!("no result: {error}")));
             lead.ok().map(scoring::text)
         }
     }
@@ -712,7 +712,7 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
         } else if !Params::may_lack(name) {
             return Err(no_param(name));
         } else if !value.is_empty() && Params::lacks(name, value) {
-            lacking.push(format!("oncilla: {name}={value} has no effect"));
+            lacking.push(format!("{name}={value} has no effect"));
         }
     }
     let imitation = player.imitation();

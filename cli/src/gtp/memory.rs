@@ -57,7 +57,7 @@ impl GtpMemory {
     pub fn too_low(&self) -> Option<String> {
         let least = self.program + self.cache + BESIDE_BYTES + 2 * bytes_of_mb(LEAST_TREE_MB);
         let [limit, least] = [self.limit, least].map(|bytes| bytes.div_ceil(1 << 20));
-        too_low("the program and its network", limit, least).map(|note| format!("oncilla: {note}"))
+        too_low("the program and its network", limit, least)
     }
 }
 

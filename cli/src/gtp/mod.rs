@@ -51,7 +51,7 @@ use std::sync::Arc;
 use oncilla_go::{Rules, Size};
 use oncilla_nets::katago::Model;
 
-use crate::console::{Console, aside};
+use crate::console::{Console, aside, aside_as_is};
 use crate::go::Params;
 use crate::input::listen;
 use crate::network::{EvaluatorSettings, Weights, of_network};
@@ -111,7 +111,7 @@ pub fn run(
 ) -> Result<(), String> {
     let has = |typed: &Typed, name: &str| Settings::has(name) || Params::heeds(typed, name);
     let (typed, said) = overrides::apply(override_config, typed, has)?;
-    said.iter().for_each(|line| aside(&format!("oncilla: {line}")));
+    said.iter().for_each(|line| aside(line));
     let meaning = typed.meaning()?;
     console.log_to(meaning.log_file.as_deref())?;
     let rules = settings::rules(&typed)?;
@@ -122,8 +122,8 @@ pub fn run(
     player.prepare(size)?;
     let record = Record::new(size, rules, player.params.black_run_is_handicap);
     let on = player.evaluator().facts(size).map(|facts| facts.describe).unwrap_or_default();
-    aside(&format!("oncilla: {}, for Go, on {on}", player.evaluator().model().name));
+    aside(&format!("{}, for Go, on {on}", player.evaluator().model().name));
     let lines = listen(input)?;
-    aside(READY);
+    aside_as_is(READY);
     Session { console, lines: LineQueue::new(lines), identity, player, record, ponders: false, quits: false }.talk()
 }

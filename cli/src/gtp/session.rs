@@ -85,7 +85,7 @@ impl Stream {
                 self.console.say_all(if last.is_empty() { &lines[1..] } else { &lines });
             }
             Err(error) if self.begun => {
-                aside(&format!("oncilla: {error}"));
+                aside(&error);
                 self.console.say("");
             }
             Err(error) => self.console.say_all(&[&answer(&self.id, &Err(error)), ""]),
@@ -132,7 +132,7 @@ impl Session {
         if self.ponders && player.settings.pondering_enabled && !lines.is_ready() {
             let pondered = guarded(|| player.ponder(slot, record, || !lines.is_ready())).and_then(|pondered| pondered);
             if let Err(fault) = pondered {
-                aside(&format!("oncilla: while pondering: {fault}"));
+                aside(&format!("while pondering: {fault}"));
             }
         }
         self.lines.next()

@@ -134,7 +134,7 @@ pub fn run(arguments: &Arguments, mut typed: Typed, console: &Console) -> Result
     let queue = Queue::open(typed, &meaning)?;
     let limits = limits(&meaning.analysis, by_time_alone);
     let engine = format!("Oncilla {}: {}, {limits} a position", env!("CARGO_PKG_VERSION"), queue.describe());
-    aside(&format!("oncilla: {}, {} positions at a time", queue.describe(), queue.parallel()));
+    aside(&format!("{}, {} positions at a time", queue.describe(), queue.parallel()));
     let heading = page::Heading { title: arguments.title(), engine };
     let files = Files::create(&arguments.out(), &heading)?;
     let mut work =
@@ -154,7 +154,7 @@ pub fn run(arguments: &Arguments, mut typed: Typed, console: &Console) -> Result
         files.finish()?.iter().for_each(|name| console.say(name));
     }
     aside(&format!(
-        "oncilla: {}, {}; {} passed over",
+        "{}, {}; {} passed over",
         text::counted(count.games, "game"),
         text::counted(count.positions, "position"),
         text::counted(count.skipped, "game"),
@@ -278,7 +278,7 @@ impl Work {
 
     fn say(&self, text: &str) {
         self.progress.clear();
-        aside(&format!("oncilla: {text}"));
+        aside(text);
     }
 
     /// The line of the progress display: a bar by the bytes of the input, if its size is known, and the counts.

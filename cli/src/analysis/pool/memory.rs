@@ -46,14 +46,14 @@ impl Shares {
                 let resident = taken_bytes() >> 20;
                 let beside = resident + analysis.queue_mb + 2 * analysis.line_mb + VALUES_MB;
                 let least = beside + parts * (BESIDE_TREE_MB + LEAST_TREE_MB);
-                too_low(BESIDE_TREES, limit, least).iter().for_each(|note| aside(&format!("oncilla: {note}")));
+                too_low(BESIDE_TREES, limit, least).iter().for_each(|note| aside(note));
                 limit.saturating_sub(beside)
             }
         };
         let cache_mb = settings.cache.mb.min(most_of_cache(left));
         let trees = Trees::in_memory(settings.hash_mb, left.saturating_sub(cache_mb) / parts, parallel, sessions);
         if (trees.parallel, trees.sessions) != (parallel, sessions) {
-            aside(&format!("oncilla: Hash and RamLimitMb leave too little for {} trees: {trees}", parallel + sessions));
+            aside(&format!("Hash and RamLimitMb leave too little for {} trees: {trees}", parallel + sessions));
         }
         Self { cache_mb, trees }
     }
