@@ -100,10 +100,14 @@ impl Latency {
         self.mean_lag.ms + self.mean_late.ms
     }
 
-    /// Time to keep for a game that lasts longer than expected.
-    pub fn spare_ms(&self, increment_ms: f64, overhead_ms: f64) -> f64 {
-        let net = (self.move_cost_ms() - sane_ms(increment_ms)).max(0.0);
-        let most = self.most_ms * MOST_SPARED - 2.0 * sane_ms(overhead_ms);
+    /// Time to keep for a game that lasts longer than expected. Until a time control, the number of moves is known, and
+    /// there is nothing to keep.
+    pub fn spare_ms(&self, clock: &Clock) -> f64 {
+        if clock.moves_to_go.is_some_and(|moves| moves > 0) {
+            return 0.0;
+        }
+        let net = (self.move_cost_ms() - sane_ms(clock.increment_ms)).max(0.0);
+        let most = self.most_ms * MOST_SPARED - 2.0 * sane_ms(clock.overhead_ms);
         (net * SPARE_MOVES).min(most).max(0.0)
     }
 
@@ -295,14 +299,18 @@ mod tests {
         for _ in 0..100 {
             play(&mut latency, 2000.0, 6.0, 59_000.0 - 12.0);
         }
-        let spare = |increment_ms| latency.spare_ms(increment_ms, 50.0);
+        let spare = |increment_ms| latency.spare_ms(&Clock { overhead_ms: 50.0, ..clock(0.0, increment_ms) });
         assert!((spare(0.0) / (100.0 * 18.0) - 1.0).abs() < 0.01, "{}", spare(0.0));
         assert!((spare(10.0) / (100.0 * 8.0) - 1.0).abs() < 0.01, "{}", spare(10.0));
         assert_eq!(spare(1000.0), 0.0);
         // But not with more than a part of the game's time.
         let mut quick = Latency { most_ms: 1000.0, ..latency };
-        assert_eq!((quick.spare_ms(0.0, 10.0), quick.spare_ms(0.0, 50.0)), (30.0, 0.0));
+        let after = |overhead_ms| Clock { overhead_ms, ..clock(0.0, 0.0) };
+        assert_eq!((quick.spare_ms(&after(10.0)), quick.spare_ms(&after(50.0))), (30.0, 0.0));
         quick.on_move_start(&clock(4000.0, 0.0));
-        assert_eq!(quick.spare_ms(0.0, 50.0), 100.0);
+        assert_eq!(quick.spare_ms(&after(50.0)), 100.0);
+        // Nor where the number of moves is known.
+        let to_go = |moves| Clock { moves_to_go: Some(moves), ..after(50.0) };
+        assert_eq!((quick.spare_ms(&to_go(5)), quick.spare_ms(&to_go(0))), (0.0, 100.0));
     }
 }

@@ -151,13 +151,12 @@ impl Manager {
     /// set, the larger value of the two is used.
     pub fn on_move_start(&mut self, clock: &Clock, reused_visits: u64) -> Budget {
         self.latency.on_move_start(clock);
-        let overhead_ms = self.latency.overhead_ms(clock.overhead_ms);
+        let clock = Clock { overhead_ms: self.latency.overhead_ms(clock.overhead_ms), ..*clock };
         let clock = &Clock {
-            overhead_ms,
             stall_ms: self.latency.stall_ms().max(sane_ms(clock.stall_ms)),
             move_cost_ms: self.latency.move_cost_ms().max(sane_ms(clock.move_cost_ms)),
-            spare_ms: self.latency.spare_ms(clock.increment_ms, overhead_ms).max(sane_ms(clock.spare_ms)),
-            ..*clock
+            spare_ms: self.latency.spare_ms(&clock).max(sane_ms(clock.spare_ms)),
+            ..clock
         };
         let mut budget = self.ask(clock, reused_visits);
         let least_ms = sane_ms(clock.base_ms) * LAST_RESORT;
@@ -289,6 +288,23 @@ mod tests {
                 left_ms -= budget.limit_ms + lag_ms;
                 assert!(left_ms > 0.0, "lost with {lag_ms} ms of lag at ply {ply}");
             }
+        }
+    }
+
+    /// The moves until then are known, and so is what they cost.
+    #[test]
+    fn a_clock_that_is_filled_again_soon_is_no_hurry() {
+        for params in all() {
+            let (mut manager, mut left_ms) = (Manager::new(params).unwrap(), 60_000.0);
+            for ply in (0..40).step_by(2) {
+                manager.on_move_start(&Clock { ply, ..clock(left_ms) }, 0);
+                manager.on_move_end(100.0, 100);
+                left_ms -= 100.0 + 30.0;
+            }
+            let late = |moves_to_go| Clock { ply: 200, moves_to_go, ..clock(2000.0) };
+            assert!(manager.clone().on_move_start(&late(None), 0).in_hurry, "{}", params.name());
+            let Budget { limit_ms, in_hurry, .. } = manager.on_move_start(&late(Some(5)), 0);
+            assert!(!in_hurry && limit_ms > 10.0, "{}: {limit_ms}", params.name());
         }
     }
 
