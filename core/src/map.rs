@@ -6,7 +6,7 @@
 //! map leads from a position to its node.
 //!
 //! Locking a node takes its record out of the map; other threads that want the node wait until the record is put back.
-//! So the shards' own locks are held for a look-up only, and a record could as well be unpacked and packed on its way.
+//! So the shards' own locks are held for a look-up only.
 
 use crate::evaluate::{Ending, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Sums, Visit, prior};

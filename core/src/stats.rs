@@ -64,7 +64,7 @@ pub struct Counts {
     pub cache_hits: u64,
     /// Successful probes of endgame tablebases.
     pub tablebase_hits: u64,
-    /// Playouts that ended at a terminal node, or at one whose result is proven.
+    /// Playouts that ended at a terminal node, at one whose result is proven, or where their path could not get longer.
     pub terminals: u64,
     /// Playouts of a graph that ended at a node which other paths had visited already.
     pub transpositions: u64,

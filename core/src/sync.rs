@@ -54,9 +54,9 @@ pub fn prefetch(word: &AtomicU32) {
             _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast_const().cast());
         }
     }
-    // A microcontroller has no cache to speak of.
     #[cfg(target_arch = "aarch64")]
     core::hint::black_box(get(word));
+    // A microcontroller has no cache to speak of.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = word;
 }

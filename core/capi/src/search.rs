@@ -223,7 +223,7 @@ pub unsafe extern "C" fn oncilla_advance(
 
 /// Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may
 /// be NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in
-/// flight are back, if there are any. Call it when a gathered event meets ONCILLA_FULL; other events may be in flight.
+/// flight are back, if there are any; 1 also if none was freed, but the search can go on. Call it when a gathered event meets ONCILLA_FULL; other events may be in flight.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_recycle(search: *mut OncillaSearch, freed: *mut usize) -> OncillaStatus {
     attempt(|| {

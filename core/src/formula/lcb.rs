@@ -124,7 +124,7 @@ mod tests {
         let lcb = Lcb { stdevs: 2.0, min_visit_share: 0.15 };
         // Many visits: the mixed-in observation is nothing. √(0.61 / 10000) = 0.0078102.
         assert!((lcb.bound(visited(10_000, 0.3, 0.3), 0.0) - (0.3 - 2.0 * 0.0078102)).abs() < 1e-6);
-        // One: half of what is observed is the coin, and two observations are as good as two.
+        // One: half of the variance is that of the coin that is mixed in, and both count as two observations.
         assert!((lcb.bound(visited(1, 0.3, 0.3), 0.0) - (0.3 - 2.0 * (1.11_f32 / 2.0).sqrt())).abs() < 1e-6);
         assert_eq!(lcb.bound(visited(0, 0.9, 0.0), 0.0), f32::NEG_INFINITY);
     }

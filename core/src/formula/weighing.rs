@@ -63,7 +63,7 @@ impl Weighing {
     }
 
     /// The weight of each move, in the order of the branches. They should be in the order of their priors, the largest
-    /// first. `branches` is called three times.
+    /// first. `branches` is called at most three times.
     pub fn weights<I: Iterator<Item = Branch>>(&self, branches: impl Fn() -> I) -> impl Iterator<Item = f32> {
         let pruned = || self.pruned(branches());
         let all = pruned().fold(Sums::default(), Sums::plus);

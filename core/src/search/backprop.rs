@@ -76,6 +76,8 @@ struct Rare {
     proving: bool,
     /// Some event has the value of a leaf that there is no room for.
     unkept: bool,
+    /// The events come aside: the root does not miss what they restore.
+    aside: bool,
 }
 
 impl<R: Repository> Search<R> {
@@ -92,15 +94,6 @@ impl<R: Repository> Search<R> {
         policy: &mut [f32],
     ) -> Result<(), Refused> {
         self.settle(event, answer, policy)?;
-        self.bring_back(core::slice::from_mut(event));
-        Ok(())
-    }
-
-    /// Counts one more visit of a [`Known`](super::Gathered::Known) node. Any other event is [`Refused::Stale`].
-    pub(super) fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
-        if event.epoch != self.epoch || !matches!(event.stage, Stage::Known { .. }) {
-            return Err(Refused::Stale);
-        }
         self.bring_back(core::slice::from_mut(event));
         Ok(())
     }
@@ -339,7 +332,7 @@ impl<R: Repository> Search<R> {
         }
         let climbing = events.partition_point(|event| event.borrow().is_ready());
         let Some(climbing) = events.get_mut(..climbing) else { return };
-        let (mut deepest, mut rare) = (0, Rare::default());
+        let (mut deepest, mut rare) = (0, Rare { aside: highest > 0, ..Rare::default() });
         for event in climbing.iter_mut().map(BorrowMut::borrow_mut) {
             self.count_at_leaf(event);
             deepest = deepest.max(event.path.len());
@@ -419,14 +412,12 @@ impl<R: Repository> Search<R> {
             proving = lifted.proving.or(proving);
             rest = others;
         }
-        if all == 0 {
+        // Where all visits only restore, the node keeps what it has, and there is nothing to prove.
+        if all > 0 && here.ending().is_some() {
+            // Proven meanwhile by another playout.
+            add_to_ended(&mut here, all);
             proving = None;
-        } else if here.ending().is_some() {
-            // Proven meanwhile by another playout: all its visits are worth the same.
-            let mean = here.mean();
-            here.add(all as i32, Sums::of(mean, all));
-            proving = None;
-        } else {
+        } else if all > 0 {
             here.add(all as i32, sums);
             proving = proving.filter(|_| plies > 0).and_then(|m| self.prove(&mut here, m));
         }
@@ -437,7 +428,9 @@ impl<R: Repository> Search<R> {
         drop(here);
         if restored > 0 {
             self.leave_restored(group, plies);
-            self.count_restored(restored);
+            if !rare.aside {
+                self.count_restored(restored);
+            }
         }
         rare.proving |= proving.is_some();
         if rare.proving {
@@ -541,8 +534,7 @@ impl<R: Repository> Search<R> {
     #[inline]
     fn count_visit(&self, node: &mut R::Node<'_>, value: Value) {
         if node.ending().is_some() {
-            let mean = node.mean();
-            node.add(1, Sums::of(mean, 1));
+            add_to_ended(node, 1);
         } else if !node.regrow(1, value) {
             set(&self.short_of_room, 1);
         }
@@ -590,7 +582,8 @@ impl<R: Repository> Search<R> {
             return Some(child_m + 1.0);
         }
         let bound = bounds.upper;
-        // The shortest win is not known, the longest loss is.
+        // A win is settled by the first winning move that is found: a shorter one may exist. A loss is settled when all
+        // moves are known, so the longest is exact.
         let m = match bound {
             Bound::Loss => children.longest_loss.max(child_m),
             Bound::Draw => child_m,
@@ -651,6 +644,13 @@ impl Children {
         self.bounds.lower = self.bounds.lower.max(child.lower);
         self.bounds.upper = self.bounds.upper.max(child.upper);
     }
+}
+
+/// Adds visits to a node whose result is certain: all its visits are worth the same.
+#[inline]
+fn add_to_ended(node: &mut impl Node, visits: u32) {
+    let mean = node.mean();
+    node.add(visits as i32, Sums::of(mean, visits));
 }
 
 fn answered(verdict: Verdict, value: Option<Value>) -> Stage {

@@ -37,7 +37,8 @@ pub(super) enum Stage {
     Collided,
     /// Backprop: the leaf has its answer. `value` is that of a leaf that the tree has no room for.
     Answered { value: Option<Value>, proven: bool },
-    /// Its end: it made up for a visit that the nodes above have counted already. There, it is no longer in flight.
+    /// Its end, before the root: it only restored a visit that the nodes above have counted already, and is in flight
+    /// there no longer.
     Restored,
 }
 
@@ -128,11 +129,6 @@ impl<const PLIES: usize> Event<PLIES> {
     /// True if the value of the leaf is known: the event only has to be brought back.
     pub fn is_ready(&self) -> bool {
         matches!(self.stage, Stage::Known { .. } | Stage::Answered { .. })
-    }
-
-    /// True if the leaf's value was known before the playout came to it.
-    pub fn is_known(&self) -> bool {
-        matches!(self.stage, Stage::Known { .. })
     }
 
     /// True if the leaf's value was known from visits on other paths of a graph.

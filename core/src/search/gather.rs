@@ -19,8 +19,8 @@ pub enum Gathered {
     Known,
     /// A node that another playout is evaluating: call [`Search::cancel`] for this one once the other's answer is in.
     /// Until then its visits in flight lead further playouts elsewhere; without them every playout would collide at the
-    /// same node. Or an edge with 1,023 visits in flight, which is the most: then nothing is under way, and cancelling
-    /// does nothing.
+    /// same node. Or an edge with 1,023 visits in flight, which is the most, or one whose leaf another playout has just
+    /// found no room for: then nothing is under way, and cancelling does nothing.
     Collision,
     /// There is no room for another node: call [`Search::recycle`].
     Full,
@@ -61,7 +61,7 @@ impl<R: Repository> Search<R> {
     /// Lets a playout that has taken an edge of the root go below it, whatever the edge knows of the child. `false` if
     /// the child can count no more visits; then the playout is taken back.
     fn goes_aside<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> bool {
-        // As if the edge knew all visits of its child, and, where values are compared, their value.
+        // The edge has nothing to catch up with: no visits are missing, and there is no value to compare.
         event.counted = u32::MAX;
         event.kept = event.kept.filter(|_| self.params.catch_up == CatchUp::Visits);
         let is_full = event.leaf.is_some_and(|child| self.repository.lock(child).n() >= MAX_VISITS);

@@ -224,7 +224,7 @@ impl<R: Repository> Search<R> {
         self.set_remaining_playouts(None);
     }
 
-    /// Resets the counts, for the next move of the game.
+    /// Resets the counts ([`Search::run_counts`]) and what [`Search::restored`] says, for the next move of the game.
     pub fn start_move(&mut self) {
         self.counts = Counts::default();
         set(&self.taken_back, 0);
@@ -278,8 +278,8 @@ impl<R: Repository> Search<R> {
         let Some(root) = self.root else { return Bounds::OPEN };
         let node = self.repository.lock(root);
         let by_moves = node.is_expanded() && node.ending().is_none();
-        // The root may know more than its moves: it may have been proven before it was the root, by a child that was
-        // folded since.
+        // The root may know more than its moves: one of its bounds may have been proven before it was the root, by a
+        // child that was folded since.
         if by_moves { node.bounds().both(self.children(&node).bounds) } else { node.bounds() }
     }
 
@@ -317,8 +317,8 @@ impl<R: Repository> Search<R> {
         self.taken_back.fetch_add(n, core::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Playouts since [`Search::start_move`] that did not count as visits of the root: they made up for visits below a
-    /// node that was folded, which are counted already.
+    /// Playouts since [`Search::start_move`] or [`Search::advance`] that did not count as visits of the root: they made
+    /// up for visits below a node that was folded, which are counted already.
     pub fn restored(&self) -> u32 {
         get(&self.restored)
     }
@@ -376,7 +376,7 @@ impl<R: Repository> Search<R> {
                 }
                 Gathered::Known => {
                     self.counts.add_known(&event);
-                    self.backprop(&mut event).map_err(RunError::Refused)?;
+                    self.bring_back(core::slice::from_mut(&mut event));
                 }
                 Gathered::Full if self.recycle() == 0 => return Err(RunError::Full),
                 Gathered::Full => continue,

@@ -10,8 +10,8 @@
 //! the search does not come to a standstill, there may be at most [`MOST_RESTORED`] of them for each visit of the root.
 //! Beyond that a folded node takes over what its edge has kept, and what it finds anew is added to that.
 //!
-//! Restoring playouts are missing at the root, most of all if a move became the best one recently. So the move to play
-//! is the one that would have the most visits if PUCT assigned these playouts there at the current values
+//! The root does not count restoring playouts, so its visits lag behind, most of all for a move that became the best one
+//! recently. So the move to play is the one that would have the most visits if PUCT assigned these playouts there at the current values
 //! ([`puct::level`](super::puct::level)).
 //!
 //! A leaf whose edges find no room stays in its parent's edge, and no playout is gathered before the tree is folded.
@@ -61,11 +61,11 @@ impl<R: Repository> Search<R> {
         let can_go_on = get(&self.short_of_room) as usize;
         set(&self.short_of_room, 0);
         let mut pinned = self.pin_line(root, true, usize::MAX);
-        let mut freed = self.recycle_somewhere(root);
-        while freed == 0 && can_go_on == 0 && pinned > SHORTEST_LINE && !self.has_flights(root) {
+        let mut freed = self.recycle_somewhere();
+        while freed == 0 && can_go_on == 0 && pinned > SHORTEST_LINE && !self.is_under_way(root) {
             self.pin_line(root, false, usize::MAX);
             pinned = self.pin_line(root, true, (pinned / 2).max(SHORTEST_LINE));
-            freed = self.recycle_somewhere(root);
+            freed = self.recycle_somewhere();
         }
         self.pin_line(root, false, usize::MAX);
         self.set_restorable();
@@ -73,13 +73,9 @@ impl<R: Repository> Search<R> {
     }
 
     /// Folds in the first window in which something can be folded; returns how many nodes were freed.
-    fn recycle_somewhere(&mut self, root: Key) -> usize {
+    fn recycle_somewhere(&mut self) -> usize {
         let windows = self.repository.live_nodes() / WINDOW + 2;
-        (0..windows).map(|_| self.recycle_window(root)).find(|freed| *freed > 0).unwrap_or(0)
-    }
-
-    fn has_flights(&self, root: Key) -> bool {
-        self.repository.lock(root).visits().any(|visit| visit.in_flight > 0)
+        (0..windows).map(|_| self.recycle_window()).find(|freed| *freed > 0).unwrap_or(0)
     }
 
     /// Begins to count the playouts that restore.
@@ -108,8 +104,8 @@ impl<R: Repository> Search<R> {
         from(self.clock_hand).chain(before).map(|(node, _)| node).take(WINDOW)
     }
 
-    fn recycle_window(&mut self, root: Key) -> usize {
-        let (limit, target) = self.fold_limit(root);
+    fn recycle_window(&mut self) -> usize {
+        let (limit, target) = self.fold_limit();
         let mut freed = 0;
         for _ in 0..WINDOW {
             // The next time a window that ends in the middle is continued from there: no part is folded more often than
@@ -119,7 +115,7 @@ impl<R: Repository> Search<R> {
                 break;
             };
             self.clock_hand = at;
-            freed += self.fold_children(node, limit, node != root);
+            freed += self.fold_children(node, limit);
             if freed >= target {
                 break;
             }
@@ -129,7 +125,7 @@ impl<R: Repository> Search<R> {
 
     /// Returns the rank up to which nodes have to be folded to free a share of the window's nodes, and how many nodes
     /// that share is. Every node looked at becomes idler.
-    fn fold_limit(&self, root: Key) -> (usize, usize) {
+    fn fold_limit(&self) -> (usize, usize) {
         let mut by_rank = [0usize; RANKS];
         let mut all = 0;
         for key in self.window() {
@@ -140,16 +136,11 @@ impl<R: Repository> Search<R> {
                 if !child.is_pinned() {
                     let idle = (child.idle() + 1).min(MOST_IDLE);
                     child.set_idle(idle);
-                    let visit = node.visit(at);
-                    let n = self.visits_to_restore(key, &visit, &child);
-                    // Nodes that are visited now can't be folded, nor those with a certain result at the root: if they
-                    // were counted, they might be all that is small.
-                    if visit.in_flight == 0
-                        && (key != root || child.ending().is_none())
-                        && let Some(count) = by_rank.get_mut(rank(n, idle))
-                    {
-                        *count += 1;
-                    }
+                }
+                // Those that can't be folded do not count: they might be all that is small.
+                let rank = self.rank_of_child(key, &node.visit(at), &child);
+                if let Some(count) = rank.and_then(|rank| by_rank.get_mut(rank)) {
+                    *count += 1;
                 }
             }
         }
@@ -157,6 +148,7 @@ impl<R: Repository> Search<R> {
         let mut sum = 0;
         for (rank, count) in by_rank.iter().enumerate() {
             sum += count;
+            // Twice as many as have to go, because many of them go with one above them.
             if sum > 2 * target {
                 return (rank, target);
             }
@@ -166,30 +158,34 @@ impl<R: Repository> Search<R> {
 
     /// Folds children with at most the rank `limit`. If a node's result is certain, only that result is of use. Returns
     /// how many nodes were freed.
-    fn fold_children(&mut self, parent: Key, limit: usize, below_root: bool) -> usize {
+    fn fold_children(&mut self, parent: Key, limit: usize) -> usize {
         let node = self.repository.lock(parent);
         let (count, certain) = (node.visited_count(), node.ending().is_some() && !node.is_pinned());
         drop(node);
-        if certain && below_root && count > 0 {
+        if certain && self.root != Some(parent) && count > 0 {
             return self.repository.free_below(parent);
         }
         let mut freed = 0;
         for at in 0..count {
-            if self.may_fold(parent, at, limit, below_root) {
+            if self.may_fold(parent, at, limit) {
                 freed += self.repository.fold(parent, at);
             }
         }
         freed
     }
 
-    fn may_fold(&self, parent: Key, at: usize, limit: usize, certain_too: bool) -> bool {
+    fn may_fold(&self, parent: Key, at: usize, limit: usize) -> bool {
         let node = self.repository.lock(parent);
-        let visit = node.visit(at);
-        let Some(child) = node.child(at).filter(|_| visit.in_flight == 0) else { return false };
-        let child = self.repository.lock(child);
-        !child.is_pinned()
-            && rank(self.visits_to_restore(parent, &visit, &child), child.idle()) <= limit
-            && (certain_too || child.ending().is_none())
+        let Some(child) = node.child(at).map(|child| self.repository.lock(child)) else { return false };
+        self.rank_of_child(parent, &node.visit(at), &child).is_some_and(|rank| rank <= limit)
+    }
+
+    /// The rank of a node's child; `None` if the child has to stay: it is pinned or visited now, or its result is
+    /// certain and the parent is the root.
+    fn rank_of_child(&self, parent: Key, visit: &Visit, child: &impl Node) -> Option<usize> {
+        let decides = self.root == Some(parent) && child.ending().is_some();
+        let may_go = !child.is_pinned() && visit.in_flight == 0 && !decides;
+        may_go.then(|| rank(self.visits_to_restore(parent, visit, child), child.idle()))
     }
 
     /// How many visits are to be made again if a child is folded. One of the root's may have visits that came

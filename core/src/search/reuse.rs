@@ -27,6 +27,8 @@ impl<R: Repository> Search<R> {
         if let Some(root) = self.root {
             self.reopen_root(root);
         }
+        // Restoring playouts are counted for the moves of one root.
+        self.start_restoring();
         self.visits()
     }
 

@@ -53,6 +53,7 @@ mod weights;
 use super::*;
 use crate::evaluate::{Answer, Moves, Value, Verdict};
 use crate::map::MapRepository;
+use crate::search::event::Stage;
 use crate::tree::{NodeWords, Tree};
 use audit::{Audit, audit};
 use games::RandomGame;
@@ -198,6 +199,17 @@ impl Batch {
         }
         self.met.clear();
         playouts
+    }
+}
+
+impl<R: Repository> Search<R> {
+    /// Counts one more visit of a [`Gathered::Known`] node. Any other event is [`Refused::Stale`].
+    fn backprop<const PLIES: usize>(&self, event: &mut Event<PLIES>) -> Result<(), Refused> {
+        if event.epoch != self.epoch || !matches!(event.stage, Stage::Known { .. }) {
+            return Err(Refused::Stale);
+        }
+        self.bring_back(core::slice::from_mut(event));
+        Ok(())
     }
 }
 

@@ -32,6 +32,22 @@ fn the_game_goes_on() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
 }
 
+/// What playouts restored below one root says nothing of the next one's moves, whether a move of the game is begun or
+/// not.
+#[test]
+fn each_root_has_its_own_count_of_what_is_restored() {
+    let mut game = RandomGame { seed: 11, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
+    on_both!(4000, 200_000, Params::default(), |search| {
+        run_in_batches(search, &mut game, 1, 500);
+        while search.recycle() > 0 {}
+        run_in_batches(search, &mut game, 1, 100);
+        assert!(search.restored() > 0);
+        let mv = search.best_move().unwrap();
+        search.advance(&[mv]);
+        assert_eq!(search.restored(), 0);
+    });
+}
+
 #[test]
 fn a_move_that_nobody_visited_begins_anew() {
     let mut game = RandomGame { seed: 2, width: 9, length: 9, endings: 0, ..RandomGame::of(0) };
