@@ -77,6 +77,10 @@ impl Console {
             if path == Path::new(STDERR) {
                 return Ok(Log { name, out: Box::new(io::stderr()) });
             }
+            if is_pipe(path) {
+                // To open one may take forever.
+                return Err(format!("{name}: expected a file, got a pipe"));
+            }
             match File::options().append(true).create(true).open(path) {
                 Ok(file) => Ok(Log { name, out: Box::new(file) }),
                 Err(error) => Err(format!("{name}: {error}")),
@@ -112,6 +116,17 @@ impl Console {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|facts| facts.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
 }
 
 /// Writes a line for the user to standard error, with the program's name: a GUI's log may mix it with other programs'

@@ -97,7 +97,7 @@ impl Snapshot {
         let now = Instant::now();
         self.batches = Some((self.batches.map_or(now, |(first, _)| first), now));
         let best = search.best_edge().and_then(|edge| self.mv(&edge));
-        let said = Said { best, depth: mean_depth(counts), seldepth: deepest(counts), at: now };
+        let said = Said { best, depth: self.depth(search, counts), seldepth: deepest(counts), at: now };
         let news = self.last.as_ref().is_none_or(|last| {
             (last.best, last.depth, last.seldepth) != (said.best, said.depth, said.seldepth)
                 || now - last.at > LONGEST_SILENCE
@@ -129,7 +129,7 @@ impl Snapshot {
         let mut ranked = FixedVec::<EdgeView<'_>, MAX_ROOT_MOVES>::new();
         search.rank_root(ranked.as_mut_view());
         Info {
-            depth: mean_depth(counts),
+            depth: self.depth(search, counts),
             seldepth: deepest(counts),
             time_ms: self.since.elapsed().as_millis() as u64,
             nodes: search.visits().into(),
@@ -145,6 +145,11 @@ impl Snapshot {
             lines: ranked.iter().take(self.multi_pv).map(|edge| self.line(search, edge)).collect(),
             stats: if self.live_stats { self.stats(search) } else { Vec::new() },
         }
+    }
+
+    /// The depth to be told. It never falls, though a mean may: clients take a smaller one for older news.
+    fn depth(&self, search: &Search<'_>, counts: &Counts) -> u32 {
+        search.mean_depth(counts).max(self.last.as_ref().map_or(1, |last| last.depth))
     }
 
     /// Removes from a value to the side to move at the root the contempt that the search has put into it.
@@ -268,10 +273,6 @@ fn unvisited(search: &Search<'_>) -> Value {
     let (n, wl, d) = valued.fold((0.0, 0.0, 0.0), add);
     let mean = if n > 0.0 { Value { wl: wl / n, d: d / n, ..Value::EVEN } } else { Value::EVEN };
     Value { m: root.value().m, ..mean }
-}
-
-fn mean_depth(counts: &Counts) -> u32 {
-    (counts.mean_depth() as u32).max(1)
 }
 
 /// The deepest playout of this move; that of a search which has done none looked at the root.

@@ -218,11 +218,12 @@ const MOVE: [&str; 14] = [
     "isSymmetryOf",
 ];
 
-/// The fields of the root, in KataGo's order.
-const ROOT: [&str; 18] = [
+/// The fields of the root, in KataGo's order. It names the lead twice, as in a move's fields.
+const ROOT: [&str; 19] = [
     "visits",
     "utility",
     "winrate",
+    "scoreMean",
     "scoreStdev",
     "scoreLead",
     "scoreSelfplay",
@@ -240,9 +241,11 @@ const ROOT: [&str; 18] = [
     "thisHash",
 ];
 
-/// The names and values of those fields that `object` has.
+/// The names and values of those fields that `object` has. An analysis names a root's lead only once.
 fn named(title: &str, names: &[&str], object: &Object) -> String {
-    let pairs = names.iter().filter_map(|name| Some(format!(" {name} {}", plain(object.get(*name)?))));
+    let lead = |name: &str| object.get("scoreLead").filter(|_| name == "scoreMean");
+    let value = |name: &str| object.get(name).or_else(|| lead(name));
+    let pairs = names.iter().filter_map(|name| Some(format!(" {name} {}", plain(value(name)?))));
     format!("{title}{}", pairs.collect::<String>())
 }
 
@@ -362,7 +365,7 @@ mod tests {
         assert_eq!(
             kata,
             "info move D4 visits 12 edgeVisits 11 utility -0.5 winrate 0.4802 prior 0.2211 lcb 0.4781 order 0 pv D4 Q16 \
-             movesOwnership 0.5 -0.25 rootInfo visits 13 utility -0.5 winrate 0.48 scoreLead 1.5 ownership 1.0 0.0"
+             movesOwnership 0.5 -0.25 rootInfo visits 13 utility -0.5 winrate 0.48 scoreMean 1.5 scoreLead 1.5 ownership 1.0 0.0"
         );
         assert_eq!(line("maxmoves 0", Style::Lz), "");
     }

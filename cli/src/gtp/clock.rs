@@ -49,6 +49,16 @@ pub enum System {
 /// The kinds of time limits that `kata-time_settings` accepts.
 pub const KINDS: [&str; 6] = ["none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped"];
 
+/// What has to follow each kind.
+const TIMES: [&str; 6] = [
+    "alone",
+    "SECONDS",
+    "SECONDS SECONDS COUNT",
+    "SECONDS SECONDS COUNT",
+    "SECONDS SECONDS",
+    "SECONDS SECONDS LIMIT LIMIT",
+];
+
 impl System {
     /// Converts the arguments of `time_settings`: main time, overtime and its number of stones. Overtime without stones
     /// means no limit, and so do main time and overtime of 0.
@@ -72,7 +82,10 @@ impl System {
     pub fn read(args: &[String]) -> Result<Self, String> {
         let kind = args.first().map_or_else(String::new, |kind| kind.to_ascii_lowercase());
         let kind = kind.as_str();
-        let expected = |names: &str| format!("expected {kind} {names}, got {}", quoted(&args[1..].join(" ")));
+        let Some((_, times)) = KINDS.iter().zip(TIMES).find(|(other, _)| **other == kind) else {
+            return Err(format!("expected one of {}, got {}", KINDS.join(", "), quoted(kind)));
+        };
+        let expected = || format!("expected {kind} {times}, got {}", quoted(&args[1..].join(" ")));
         let time = |at: usize| args.get(at).and_then(|text| seconds(text));
         let count = |at: usize| args.get(at).and_then(|text| text.parse::<u32>().ok());
         let limit = |at: usize| {
@@ -81,10 +94,10 @@ impl System {
         };
         Ok(match (kind, args.len()) {
             ("none", 1) => Self::None,
-            ("absolute", 2) => Self::absolute(time(1).ok_or_else(|| expected("SECONDS"))?),
+            ("absolute", 2) => Self::absolute(time(1).ok_or_else(expected)?),
             ("byoyomi" | "canadian", 4) => {
                 let all = time(1).zip(time(2)).zip(count(3));
-                let ((main, period), count) = all.ok_or_else(|| expected("SECONDS SECONDS COUNT"))?;
+                let ((main, period), count) = all.ok_or_else(expected)?;
                 match (kind, count) {
                     ("canadian", stones) => Self::of_gtp(main, period, stones),
                     (_, periods) if periods == 0 || period == 0.0 => Self::absolute(main),
@@ -92,16 +105,15 @@ impl System {
                 }
             }
             ("fischer", 3) => {
-                let (main, increment) = time(1).zip(time(2)).ok_or_else(|| expected("SECONDS SECONDS"))?;
+                let (main, increment) = time(1).zip(time(2)).ok_or_else(expected)?;
                 Self::Main { main, increment, cap: f64::INFINITY, most: f64::INFINITY }
             }
             ("fischer-capped", 5) => {
                 let all = time(1).zip(time(2)).zip(limit(3).zip(limit(4)));
-                let ((main, increment), (cap, most)) = all.ok_or_else(|| expected("SECONDS SECONDS LIMIT LIMIT"))?;
+                let ((main, increment), (cap, most)) = all.ok_or_else(expected)?;
                 Self::Main { main, increment, cap, most }
             }
-            _ if KINDS.contains(&kind) => return Err(expected("and as many times as it has")),
-            _ => return Err(format!("expected one of {}, got {}", KINDS.join(", "), quoted(kind))),
+            _ => return Err(expected()),
         })
     }
 

@@ -645,7 +645,7 @@ fn names_of_params() -> Vec<&'static str> {
 
 fn get_param(session: &mut Session, args: Args<'_>) -> Reply {
     let name = args::one(args, "a parameter")?;
-    value_of_param(session, name).ok_or_else(|| no_param(name))
+    value_of_param(session, name).ok_or_else(|| no_param("get", name))
 }
 
 /// Answers with all parameters, as a JSON object.
@@ -670,11 +670,12 @@ fn default_of_param(name: &str) -> String {
     Settings::default().get(name).or_else(|| Player::defaults().get(name)).unwrap_or_default()
 }
 
-fn no_param(name: &str) -> String {
+/// The error for a parameter that a command can't `get` or `change`.
+fn no_param(wanted: &str, name: &str) -> String {
     let expected = "expected one that kata-list-params lists, got";
     if Params::has(name) || Settings::has(name) {
         return format!(
-            "cannot change parameter: {expected} one without effect, or that counts at the start alone: {name}"
+            "cannot {wanted} parameter: {expected} one without effect, or that counts at the start alone: {name}"
         );
     }
     format!("unknown parameter: {expected} {}", quoted(name))
@@ -710,7 +711,7 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
                 params.set(name, &value)?;
             }
         } else if !Params::may_lack(name) {
-            return Err(no_param(name));
+            return Err(no_param("change", name));
         } else if !value.is_empty() && Params::lacks(name, value) {
             lacking.push(format!("{name}={value} has no effect"));
         }

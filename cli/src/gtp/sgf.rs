@@ -204,20 +204,26 @@ fn points(property: &str, text: &str, size: Size) -> Result<PointSet, String> {
 
 /// The properties of the first game's main line, in their order. The main line always follows the first variation.
 fn main_line(text: &str) -> Result<Vec<Property>, String> {
-    let start = text.find('(').ok_or("expected a game in SGF, which begins with (")?;
-    let mut properties = Vec::new();
+    let start = start_of_game(text).ok_or("expected a game in SGF, which begins with (;")?;
+    let mut properties: Vec<Property> = Vec::new();
     let mut rest = text[start..].chars().peekable();
     let mut name = String::new();
+    // The number of properties before this node.
+    let mut before = 0;
     while let Some(c) = rest.next() {
         match c {
-            '(' | ';' => name.clear(),
+            '(' | ';' => {
+                name.clear();
+                before = properties.len();
+            }
             ')' => return Ok(properties),
             '[' => {
                 let value = value(&mut rest)?;
-                match properties.last_mut() {
+                match properties[before..].last_mut() {
+                    _ if !name.is_empty() => properties.push((std::mem::take(&mut name), vec![value])),
                     // This is another value of the same property.
-                    Some((_, values)) if name.is_empty() => Vec::push(values, value),
-                    _ => properties.push((std::mem::take(&mut name), vec![value])),
+                    Some((_, values)) => values.push(value),
+                    None => return Err(format!("expected a property, got a value, {}", quoted(&value))),
                 }
             }
             // The old format has long names, whose small letters don't count.
@@ -227,6 +233,12 @@ fn main_line(text: &str) -> Result<Vec<Property>, String> {
         }
     }
     Err("expected ) at the end of a game, got the end of the file".to_string())
+}
+
+/// Where the first game begins: text before it, such as the head of a letter, may have parentheses too.
+fn start_of_game(text: &str) -> Option<usize> {
+    let is_game = |at: &usize| text[at + 1..].trim_start().starts_with(';');
+    text.match_indices('(').map(|(at, _)| at).find(is_game)
 }
 
 /// Reads a value up to the bracket that closes it. A character after a backslash stands for itself.
@@ -324,6 +336,9 @@ mod tests {
             ("(;SZ[9]AB[gg:cc])", "AB: expected the upper left corner"),
             ("(;SZ[9]AB[cc:gg]AE[ag:ga])", "AE: expected the upper left corner"),
             ("(;9[x])", "expected a property"),
+            ("hello (world)", "expected a game in SGF, which begins with (;"),
+            ("(;SZ[9]AB[ee];[aa];W[cc])", "expected a property, got a value, \"aa\""),
+            ("(;[aa])", "expected a property, got a value"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

@@ -57,6 +57,9 @@ pub const MAX_ROOT_MOVES: usize = 362;
 /// Most visits of a root; a search ends there, just below what 32 bits can hold. Lc0 has the same limit.
 pub const MAX_VISITS: u32 = 4_000_000_000;
 
+/// A mean of fewer playouts than this says little of a tree that has visits from earlier moves.
+const LEAST_PLAYOUTS: u64 = 100;
+
 /// Stands for no limit to the playouts that are expected.
 const UNLIMITED: u32 = u32::MAX;
 
@@ -305,6 +308,14 @@ impl<R: Repository> Search<R> {
     /// gathers as events: of these the host keeps [`Counts`] of its own.
     pub fn run_counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Mean depth in whole plies, the root counted as 1, of the playouts that `counts` has of this move. In a tree that
+    /// has visits from earlier moves of the game the first playouts go deeper or less deep by chance: there the mean is
+    /// that of at least a hundred playouts, and a missing one counts 0.
+    pub fn mean_depth(&self, counts: &Counts) -> u32 {
+        let least = if self.visits_before > 0 { LEAST_PLAYOUTS } else { 1 };
+        (counts.depth_sum / counts.playouts.max(least)) as u32
     }
 
     /// Visits from earlier moves of the game that were taken back since [`Search::start_move`], because a draw by

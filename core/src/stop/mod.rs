@@ -45,7 +45,7 @@ pub struct Progress<'a> {
     pub live_nodes: u64,
     /// Batches in which the playouts for this move came.
     pub batches: u64,
-    /// Mean depth of the playouts, in whole plies, the root included.
+    /// Mean depth of the playouts, in whole plies, the root included: [`Search::mean_depth`].
     pub mean_depth: u32,
     /// Moves to the shortest mate found from the root, if any.
     pub mate_in: Option<u32>,
@@ -71,7 +71,7 @@ impl Progress<'_> {
             playouts: counts.playouts,
             live_nodes: search.live_nodes() as u64,
             batches: counts.batch_count(),
-            mean_depth: counts.mean_depth() as u32,
+            mean_depth: search.mean_depth(counts),
             mate_in: mate::mate_in(search),
             root: Root::of_search(search),
             root_visits: &[],
