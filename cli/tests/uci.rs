@@ -938,6 +938,29 @@ fn the_tree_is_kept_while_the_game_goes_on() {
     assert!(first(&engine.ask("go nodes 1", "bestmove")) <= 1);
 }
 
+/// The first playouts in a tree that is there already are deep, or not, by chance.
+#[test]
+fn the_depth_of_a_kept_tree_is_that_of_many_playouts_and_never_falls() {
+    let mut engine = Engine::with(&["--backend=random", "--smart-pruning-factor=0", "--threads=1"]);
+    engine.say("position startpos");
+    let lines = engine.ask("go nodes 20000", "bestmove");
+    let words: Vec<&str> = lines.last().unwrap().split(' ').collect();
+    let &["bestmove", best, "ponder", ponder] = &words[..] else { panic!("{words:?}") };
+    engine.say(&format!("position startpos moves {best} {ponder}"));
+    let number = |line: &String, label: &str| -> u64 {
+        line.split(label).nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
+    };
+    for go in ["go depth 3", "go nodes 100000"] {
+        let infos: Vec<String> =
+            engine.ask(go, "bestmove").into_iter().filter(|line| line.starts_with("info depth")).collect();
+        let depths: Vec<u64> = infos.iter().map(|line| number(line, " depth ")).collect();
+        assert!(depths.is_sorted(), "{go}: {depths:?}");
+        let [first, last] = [infos.first(), infos.last()].map(|line| number(line.unwrap(), " nodes "));
+        // A mean depth of 3 is a sum of 300 in a hundred playouts, and no playout is deeper than 30.
+        assert!(last - first >= 9, "{go}: {infos:#?}");
+    }
+}
+
 /// If the reader of the output goes away, that is no failure, and there is no error message.
 #[test]
 fn a_broken_pipe_is_quiet() {

@@ -32,6 +32,31 @@ fn the_game_goes_on() {
     QuickCheck::new().tests(40).quickcheck(holds as fn(u64, u8) -> bool);
 }
 
+/// The first playouts in a tree that is there already say little of its depth.
+#[test]
+fn the_depth_of_a_kept_tree_is_a_mean_of_many_playouts() {
+    let mut game = RandomGame { seed: 11, width: 4, length: 30, endings: 0, ..RandomGame::of(0) };
+    on_both!(4000, 200_000, Params::default(), |search| {
+        let mean = |search: &Search<_>, playouts: u64| {
+            let counts = search.run_counts();
+            assert!(counts.playouts == playouts && counts.depth_sum >= 2 * playouts);
+            assert_eq!(u64::from(search.mean_depth(&counts)), counts.depth_sum / playouts.max(1));
+        };
+        search.run_game(&mut game, 20);
+        mean(search, 20);
+        search.run_game(&mut game, 480);
+        let mv = search.best_move().unwrap();
+        assert!(search.advance(&[mv]) > 0);
+        search.start_move();
+        let mut game = game.after(mv);
+        search.run_game(&mut game, 50);
+        let counts = search.run_counts();
+        assert_eq!(u64::from(search.mean_depth(&counts)), counts.depth_sum / 100);
+        search.run_game(&mut game, 100);
+        mean(search, 150);
+    });
+}
+
 /// What playouts restored below one root says nothing of the next one's moves, whether a move of the game is begun or
 /// not.
 #[test]
