@@ -84,8 +84,8 @@ pub struct Device {
     pub global_memory: u64,
     /// Bytes of the largest single buffer.
     pub max_allocation: u64,
-    /// The regions of a buffer have to begin at a multiple of this many bytes; if the driver doesn't know, it is the
-    /// largest number that any device may want.
+    /// The regions of a buffer have to begin at a multiple of this many bytes, at least of those of four floats; if the
+    /// driver doesn't know, it is the largest number that any device may want.
     pub alignment: u32,
     /// The largest number of work items in a group, for a kernel that needs little.
     pub max_work_group: usize,
@@ -435,11 +435,14 @@ fn first_two(bytes: &[u8]) -> [usize; 2] {
 /// Bytes of OpenCL's largest type, a vector of 16 longs.
 const LARGEST_TYPE: u32 = 128;
 
+/// Bytes of four floats, which kernels read and write as one: whatever a driver reports, they have to be aligned.
+const FOUR_FLOATS: u32 = 16;
+
 /// The alignment in bytes, from what a driver reports in bits; if it reports 0, as much as any type needs.
 fn alignment_of(bits: u64) -> u32 {
     match u32::try_from(bits / 8).unwrap_or(0) {
         0 => LARGEST_TYPE,
-        bytes => bytes,
+        bytes => bytes.max(FOUR_FLOATS),
     }
 }
 
@@ -509,8 +512,8 @@ mod tests {
     }
 
     #[test]
-    fn an_alignment_that_a_driver_does_not_say_suits_every_type() {
-        assert_eq!([1024, 32, 8, 4, 0].map(alignment_of), [128, 4, 1, 128, 128]);
+    fn an_alignment_suits_four_floats_and_one_that_a_driver_does_not_say_every_type() {
+        assert_eq!([1024, 256, 128, 32, 8, 4, 0].map(alignment_of), [128, 32, 16, 16, 16, 128, 128]);
     }
 
     #[test]
