@@ -2,8 +2,9 @@
 """Compiles the kernels for real GPUs without one, with clang: for AMD's GCN (Polaris) with libclc, for NVIDIA's PTX.
 
 If a compiler can't keep sums in registers, they go to memory at each step, which makes a convolution several times
-slower; a function that is called and not inlined costs as much. The kernels may have neither. With --list it prints the
-instructions and registers of each kernel.
+slower; a function that is called and not inlined costs as much. The kernels may have neither. Nor may an item have more
+registers than MOST_REGISTERS says, for the more it has, the fewer are on a unit at once to wait for memory in turns.
+With --list it prints the instructions and registers of each kernel.
 """
 
 import os
@@ -94,6 +95,21 @@ STANDARDS = ["CL1.2", "CL1.1"]
 
 # Kernels whose items work independently, in files in which those of other kernels work together.
 ITEM_KERNELS = ["scores", "smolgen"]
+
+# The most registers of an item on Polaris, by the kernel, or else by the family. A SIMD unit has 256 for each lane: four
+# groups of 64 items share it if an item has 64 of them, three with 84, two with 128.
+MOST_REGISTERS = {
+    "attention": 84,
+    "conv": 256,
+    "dense": 128,
+    "norm": 128,
+    "position": 256,
+    "smolgen": 128,
+    "winograd": 84,
+    "winograd_multiply": 128,
+}
+# Of all others.
+FEW_REGISTERS = 64
 
 
 def text_of(*families):
@@ -209,8 +225,11 @@ def main():
                 count = f"{instructions} instructions" + (f", {registers} registers" if registers else "")
                 if "--list" in sys.argv[1:]:
                     print(f"{gpu:6} {standard} {name:18} {count:38} {options}")
+                most = MOST_REGISTERS.get(name, MOST_REGISTERS.get(family, FEW_REGISTERS))
+                if registers and registers > most:
+                    wrong.append(f"expected at most {most} registers of an item, got {registers}")
                 bad += [f"{gpu}, {name} of {of}: {what}" for what in wrong]
-    print("\n".join(bad) or f"{seen} kernels: all sums in registers, everything inlined")
+    print("\n".join(bad) or f"{seen} kernels: all sums in registers, and no more of these than expected, everything inlined")
     sys.exit(bool(bad))
 
 

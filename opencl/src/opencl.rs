@@ -25,7 +25,7 @@ pub mod profile;
 pub mod selftest;
 
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
-use crate::device::{self, Copies, Device, DeviceChoice, Error, Kind, Programs, Read, Session, Turns};
+use crate::device::{self, Copies, Device, DeviceChoice, Error, Kind, Programs, Purpose, Read, Session, Turns};
 use crate::graph::{Graph, INPUT, Role};
 use crate::kernels::network::{Network, move_steps};
 use crate::kernels::{CompiledPrograms, Kernels, Precision, Step, Tuning, Value, Variant};
@@ -164,6 +164,29 @@ impl From<Fault> for BackendError {
     }
 }
 
+impl Fault {
+    /// Whether a program may be the reason: it has no such kernel, its launch fails, or its numbers are wrong.
+    fn may_be_of_program(&self) -> bool {
+        match self {
+            Fault::Answer(_) => true,
+            Fault::Call(error @ Error::Call { purpose, .. }) => match purpose {
+                Purpose::Kernels => true,
+                Purpose::Object => !error.is_of_memory(),
+                Purpose::Transfer => false,
+            },
+            Fault::Device(_) | Fault::Call(_) => false,
+        }
+    }
+}
+
+/// A fault of a device that is being opened, or of what was replaced in it, of which a program may be the reason.
+fn fault_of_program(made: &Result<OpenCl, Fault>) -> Option<String> {
+    match made {
+        Ok(made) => made.common.refused.clone(),
+        Err(fault) => fault.may_be_of_program().then(|| fault.to_string()),
+    }
+}
+
 #[derive(Debug)]
 struct Head {
     role: Role,
@@ -204,16 +227,23 @@ impl OpenCl {
         let asked = Size { tuning: options.tuning.unwrap_or(Tuning::of(&device)), max_batch: options.max_batch };
         let (mut tried, mut refused) = (asked, None);
         loop {
-            let made = Self::of_size(&device, graph.clone(), options, tried);
-            if let Ok(made) = &made
-                && is_one_launch(tried.tuning)
-                && made.network.is_none()
+            let lacks_launch = |made: &Self| is_one_launch(tried.tuning) && made.network.is_none();
+            let made = match Self::of_size(&device, graph.clone(), options, tried) {
+                Ok(made) if lacks_launch(&made) => Ok(made),
+                other => other.and_then(Self::checked),
+            };
+            // Before anything else replaces it: was a program from a file to blame?
+            if let (Some(programs), Some(fault)) = (&options.programs, fault_of_program(&made))
+                && programs.renew(&fault)
             {
-                refused.clone_from(&made.common.refused);
-                tried.tuning = by_layers(tried.tuning);
                 continue;
             }
-            let fault = match made.and_then(Self::checked) {
+            let fault = match made {
+                Ok(made) if lacks_launch(&made) => {
+                    refused = made.common.refused;
+                    tried.tuning = by_layers(tried.tuning);
+                    continue;
+                }
                 Ok(made) => return Ok(made.having_refused(refused).with_less_memory(tried.max_batch)),
                 Err(fault) => fault,
             };

@@ -137,9 +137,11 @@ impl Error {
         matches!(self, Error::Call { purpose: Purpose::Kernels, status, .. } if statuses.contains(status))
     }
 
-    /// Whether smaller batches may help: some drivers find out only at a launch that there is too little memory.
+    /// Whether smaller batches may help: some drivers find out only at a launch that there is too little memory, and
+    /// some (Intel's NEO, Mesa's rusticl) call a device's own memory, or what they share with it, the host's.
     pub fn is_of_memory(&self) -> bool {
-        let statuses = [CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_BUFFER_SIZE, CL_OUT_OF_RESOURCES];
+        let statuses =
+            [CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_BUFFER_SIZE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY];
         matches!(self, Error::Memory { .. }) || matches!(self, Error::Call { status, .. } if statuses.contains(status))
     }
 }
@@ -236,6 +238,14 @@ mod tests {
         {
             let error = call("x", "clEnqueueNDRangeKernel dense", purpose, CL_OUT_OF_RESOURCES);
             assert_eq!((error.is_of_groups(), error.is_of_memory()), (is_of_groups, true), "{purpose:?}");
+        }
+    }
+
+    #[test]
+    fn memory_that_a_driver_calls_the_host_s_is_memory() {
+        for (status, is_of_memory) in [(-6, true), (-4, true), (-61, true), (-36, false)] {
+            let error = call("x", "clCreateBuffer", Purpose::Object, status);
+            assert_eq!((error.is_of_groups(), error.is_of_memory()), (false, is_of_memory), "{error}");
         }
     }
 

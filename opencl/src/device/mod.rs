@@ -68,6 +68,10 @@ pub struct Device {
     pub name: String,
     /// Who made it.
     pub vendor: String,
+    /// The number of who made it; 0 if the driver doesn't know.
+    pub vendor_id: u32,
+    /// Its domain, bus, device and function, if the driver says where it is.
+    pub place: Option<[u32; 4]>,
     /// Version of its driver.
     pub driver: String,
     /// OpenCL version of the device, such as `OpenCL 3.0 pocl`.
@@ -84,8 +88,8 @@ pub struct Device {
     pub global_memory: u64,
     /// Bytes of the largest single buffer.
     pub max_allocation: u64,
-    /// The regions of a buffer have to begin at a multiple of this many bytes; if the driver doesn't know, it is the
-    /// largest number that any device may want.
+    /// The regions of a buffer have to begin at a multiple of this many bytes, at least of those of four floats; if the
+    /// driver doesn't know, it is the largest number that any device may want.
     pub alignment: u32,
     /// The largest number of work items in a group, for a kernel that needs little.
     pub max_work_group: usize,
@@ -117,6 +121,22 @@ impl Device {
         self.name.split(" (").next().unwrap_or_default()
     }
 
+    /// Whether both are one device, seen through two drivers, as far as these tell: the place says so if both know it.
+    /// Otherwise it is the name, or maker and size, for drivers that give a device names of their own.
+    fn may_be(&self, other: &Self) -> bool {
+        let size = |device: &Self| (device.vendor_id, device.compute_units);
+        match (self.place, other.place) {
+            (Some(here), Some(there)) => here == there,
+            _ if self.kind != other.kind => false,
+            _ => self.model() == other.model() || self.vendor_id != 0 && size(self) == size(other),
+        }
+    }
+
+    /// Whether its driver is Mesa's (rusticl, clover) and not its maker's.
+    fn is_of_mesa(&self) -> bool {
+        ["rusticl", "clover"].iter().any(|platform| self.platform.eq_ignore_ascii_case(platform))
+    }
+
     /// Major and minor version from `OpenCL 3.0 …`; zeros if the driver's version has another form.
     fn version_number(&self) -> (u32, u32) {
         let number = self.version.strip_prefix("OpenCL ").and_then(|rest| rest.split(' ').next()?.split_once('.'));
@@ -132,6 +152,8 @@ impl Device {
             index: 0,
             name: name.to_string(),
             vendor: vendor.to_string(),
+            vendor_id: 0,
+            place: None,
             driver: String::new(),
             version: String::new(),
             platform: String::new(),
@@ -306,19 +328,20 @@ fn pick(choice: &DeviceChoice, devices: &[Device]) -> Vec<usize> {
 }
 
 /// The indices of the available devices: GPUs first, then accelerators, then CPUs. A GPU with memory of its own comes
-/// before one inside of a processor, and of two drivers for the same device the one with the newer OpenCL; otherwise
-/// they stay in the driver's order.
+/// before one inside of a processor. Of two drivers for the same device its maker's comes before Mesa's, and otherwise
+/// the one with the newer OpenCL; all else stays in the driver's order.
 fn by_promise(devices: &[Device]) -> Vec<usize> {
     let kind = |device: &Device| match device.kind {
         Kind::Gpu => 0,
         Kind::Accelerator => 1,
         Kind::Cpu => 2,
     };
-    let first_of_name = |device: &Device| devices.iter().position(|other| other.model() == device.model());
+    let first_seen = |device: &Device| devices.iter().position(|other| other.may_be(device));
     let mut places: Vec<usize> = (0..devices.len()).collect();
     places.sort_by_key(|&at| {
         let device = &devices[at];
-        (!device.available, kind(device), device.shares_memory, first_of_name(device), Reverse(device.version_number()))
+        let driver = (device.is_of_mesa(), Reverse(device.version_number()));
+        (!device.available, kind(device), device.shares_memory, first_seen(device), driver)
     });
     places
 }
@@ -432,14 +455,29 @@ fn first_two(bytes: &[u8]) -> [usize; 2] {
     [(); 2].map(|()| sizes.next().filter(|&size| size > 0).unwrap_or(usize::MAX))
 }
 
+/// What asks for a device's place, from OpenCL's extension `cl_khr_pci_bus_info`.
+const PCI_BUS_INFO: cl_device_info = 0x410F;
+
+/// Four numbers of four bytes; `None` if the driver does not report these, or reports zeros.
+fn place_of(bytes: &[u8]) -> Option<[u32; 4]> {
+    let mut place = [0; 4];
+    for (number, bytes) in place.iter_mut().zip(bytes.chunks_exact(4)) {
+        *number = u32::from_ne_bytes(bytes.try_into().ok()?);
+    }
+    (bytes.len() == 16 && place != [0; 4]).then_some(place)
+}
+
 /// Bytes of OpenCL's largest type, a vector of 16 longs.
 const LARGEST_TYPE: u32 = 128;
+
+/// Bytes of four floats, which kernels read and write as one: whatever a driver reports, they have to be aligned.
+const FOUR_FLOATS: u32 = 16;
 
 /// The alignment in bytes, from what a driver reports in bits; if it reports 0, as much as any type needs.
 fn alignment_of(bits: u64) -> u32 {
     match u32::try_from(bits / 8).unwrap_or(0) {
         0 => LARGEST_TYPE,
-        bytes => bytes,
+        bytes => bytes.max(FOUR_FLOATS),
     }
 }
 
@@ -451,6 +489,8 @@ fn facts(index: usize, platform: &str, id: cl_device_id) -> Device {
         index,
         name: ask.text(CL_DEVICE_NAME),
         vendor: ask.text(CL_DEVICE_VENDOR),
+        vendor_id: small(CL_DEVICE_VENDOR_ID),
+        place: place_of(&ask.bytes(PCI_BUS_INFO)),
         driver: ask.text(CL_DRIVER_VERSION),
         version: ask.text(CL_DEVICE_VERSION),
         platform: platform.to_string(),
@@ -509,8 +549,8 @@ mod tests {
     }
 
     #[test]
-    fn an_alignment_that_a_driver_does_not_say_suits_every_type() {
-        assert_eq!([1024, 32, 8, 4, 0].map(alignment_of), [128, 4, 1, 128, 128]);
+    fn an_alignment_suits_four_floats_and_one_that_a_driver_does_not_say_every_type() {
+        assert_eq!([1024, 256, 128, 32, 8, 4, 0].map(alignment_of), [128, 32, 16, 16, 16, 128, 128]);
     }
 
     #[test]
@@ -542,6 +582,42 @@ mod tests {
         assert_eq!(pick(&DeviceChoice::from("platform p"), &devices), [0]);
         assert!(pick(&DeviceChoice::from("7"), &devices).is_empty());
         assert!(pick(&DeviceChoice::from("Adreno"), &devices).is_empty());
+    }
+
+    #[test]
+    fn a_maker_s_driver_comes_before_mesa_s_for_the_same_device() {
+        let of = |platform: &str, version: &str, name, compute_units| Device {
+            platform: platform.to_string(),
+            version: version.to_string(),
+            vendor_id: 0x1002,
+            compute_units,
+            ..device(0, name, Kind::Gpu)
+        };
+        let mesa = |units| of("rusticl", "OpenCL 3.0", "AMD Radeon RX 6600 (radeonsi, navi23)", units);
+        let maker = |units| of("AMD Accelerated Parallel Processing", "OpenCL 2.0", "gfx1032", units);
+        let at = |device, bus| Device { place: Some([0, bus, 0, 0]), ..device };
+        let other_maker = |device| Device { vendor_id: 0x8086, ..device };
+        for (devices, order) in [
+            ([mesa(14), maker(14)], [1, 0]),
+            ([maker(14), of("Clover", "OpenCL 1.1", "AMD Radeon RX 6600 (navi23)", 14)], [0, 1]),
+            ([mesa(14), maker(40)], [0, 1]),
+            ([mesa(14), other_maker(maker(14))], [0, 1]),
+            ([at(mesa(14), 3), at(maker(14), 4)], [0, 1]),
+            ([at(mesa(14), 3), at(maker(28), 3)], [1, 0]),
+            ([at(mesa(14), 3), maker(14)], [1, 0]),
+            ([Device { vendor_id: 0, ..mesa(14) }, Device { vendor_id: 0, ..maker(14) }], [0, 1]),
+        ] {
+            assert_eq!(by_promise(&devices), order, "{devices:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_four_numbers() {
+        let bytes = |place: &[u32]| place.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>();
+        assert_eq!(place_of(&bytes(&[0, 3, 0, 1])), Some([0, 3, 0, 1]));
+        for wrong in [&[][..], &[0, 3, 0], &[0, 3, 0, 1, 2], &[0; 4]] {
+            assert_eq!(place_of(&bytes(wrong)), None, "{wrong:?}");
+        }
     }
 
     #[test]

@@ -15,6 +15,10 @@
 //! damaged is compiled again: a driver must not be given half a binary. If the folder can't be written, that costs the
 //! time of compiling and nothing else.
 //!
+//! A file may also be whole and make a program that does not work. If a device fails when it is opened, the programs that
+//! came from files are removed, and compiled from their texts once more ([`Programs::renew`]). If it fails all the same,
+//! they were not the reason; the last line of their heads then ends with `cleared`, and they are kept.
+//!
 //! New drivers and new versions of the kernels leave files behind that are never used again. So the folder is limited
 //! to `MOST_BYTES`: the least recently used files are removed first.
 
@@ -32,6 +36,9 @@ use std::time::SystemTime;
 /// PoCL.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// How the last line of a head ends if the program was compiled again after a fault, which did not help.
+const CLEARED: &str = " cleared";
+
 /// A folder of compiled programs.
 #[derive(Debug)]
 pub struct Programs {
@@ -45,6 +52,12 @@ struct Said {
     note: Option<String>,
     /// True if nothing more is written.
     is_unwritable: bool,
+    /// What came from files, and is not cleared.
+    loaded: Vec<ProgramKey>,
+    /// What came from files before a fault, and was not compiled since.
+    doubted: Vec<ProgramKey>,
+    /// What was compiled since then.
+    renewed: Vec<ProgramKey>,
 }
 
 /// Everything that a compiled program depends on.
@@ -88,13 +101,55 @@ impl Programs {
 
     /// The driver's bytes, if they were stored and are complete.
     pub fn load(&self, key: &ProgramKey) -> Option<Vec<u8>> {
+        if self.said().doubted.contains(key) {
+            return None;
+        }
         let path = self.path(key);
         let found = match read(&path) {
             Ok(bytes) => unpack(key, bytes).ok_or_else(|| "it is damaged".to_string()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => Err(error.to_string()),
         };
-        found.map_err(|why| self.note(format!("compiled programs: {}: {why}; compiled again", path.display()))).ok()
+        let found =
+            found.map_err(|why| self.note(format!("compiled programs: {}: {why}; compiled again", path.display())));
+        let (binary, is_cleared) = found.ok()?;
+        let mut said = self.said();
+        if !is_cleared && !said.renewed.contains(key) {
+            said.loaded.push(key.clone());
+        }
+        Some(binary)
+    }
+
+    /// After a fault: removes the files that programs came from, which are compiled again then. Returns false if there
+    /// are none; those that were removed after an earlier fault are cleared.
+    pub fn renew(&self, fault: &str) -> bool {
+        let (loaded, renewed) = {
+            let mut said = self.said();
+            (std::mem::take(&mut said.loaded), std::mem::take(&mut said.renewed))
+        };
+        renewed.iter().for_each(|key| self.clear(key));
+        if loaded.is_empty() {
+            return false;
+        }
+        let (count, folder) = (loaded.len(), self.folder.display());
+        self.note(format!(
+            "compiled programs: {count} in {folder}: the device fails with them ({fault}); compiled again"
+        ));
+        for key in loaded {
+            // A file that can't be removed is not read again, and replaced by the next program of its key.
+            let _ = fs::remove_file(self.path(&key));
+            self.said().doubted.push(key);
+        }
+        true
+    }
+
+    /// Records in its file that a program is not the reason for a fault.
+    fn clear(&self, key: &ProgramKey) {
+        let path = self.path(key);
+        // Where the file can't be read or written, the program is compiled again after the next start's fault, too.
+        if let Some((binary, false)) = read(&path).ok().and_then(|bytes| unpack(key, bytes)) {
+            let _ = write(&path, &pack(key, &binary, true));
+        }
     }
 
     /// Stores the driver's bytes; removes others if the folder would hold too much.
@@ -102,8 +157,15 @@ impl Programs {
         if self.said().is_unwritable {
             return;
         }
+        {
+            let mut said = self.said();
+            if let Some(at) = said.doubted.iter().position(|doubted| doubted == key) {
+                let key = said.doubted.swap_remove(at);
+                said.renewed.push(key);
+            }
+        }
         let path = self.path(key);
-        if let Err(error) = write(&path, &pack(key, binary)) {
+        if let Err(error) = write(&path, &pack(key, binary, false)) {
             self.said().is_unwritable = true;
             self.note(format!("compiled programs: {}: {error}; they are not kept", path.display()));
             return;
@@ -154,20 +216,24 @@ impl Programs {
     }
 }
 
-fn pack(key: &ProgramKey, binary: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("{}bytes: {} sum: {:016x}\n", key.head, binary.len(), hash(binary)).into_bytes();
+fn pack(key: &ProgramKey, binary: &[u8], is_cleared: bool) -> Vec<u8> {
+    let cleared = if is_cleared { CLEARED } else { "" };
+    let mut bytes = format!("{}bytes: {} sum: {:016x}{cleared}\n", key.head, binary.len(), hash(binary)).into_bytes();
     bytes.extend_from_slice(binary);
     bytes
 }
 
-fn unpack(key: &ProgramKey, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+/// The binary, and whether it is cleared; `None` if the file is another key's or damaged.
+fn unpack(key: &ProgramKey, mut bytes: Vec<u8>) -> Option<(Vec<u8>, bool)> {
     let rest = bytes.strip_prefix(key.head.as_bytes())?;
     let end = rest.iter().position(|&byte| byte == b'\n')?;
     let binary = &rest[end + 1..];
     let line = format!("bytes: {} sum: {:016x}", binary.len(), hash(binary));
-    let is_whole = !binary.is_empty() && rest[..end] == *line.as_bytes();
+    let is_cleared = rest[..end].ends_with(CLEARED.as_bytes());
+    let is_whole = !binary.is_empty()
+        && rest[..end].strip_suffix(if is_cleared { CLEARED.as_bytes() } else { b"" }) == Some(line.as_bytes());
     let start = bytes.len() - binary.len();
-    is_whole.then(|| bytes.split_off(start))
+    is_whole.then(|| (bytes.split_off(start), is_cleared))
 }
 
 /// Reads a file, and marks it as used now.
@@ -189,6 +255,20 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&draft);
     }
     written
+}
+
+#[cfg(test)]
+impl Programs {
+    /// Stores the programs of another folder, each for the key that has `to` where its own has `from`.
+    pub fn pass_off(&self, other: &Self, from: &str, to: &str) {
+        for file in fs::read_dir(&other.folder).expect("a folder") {
+            let bytes = fs::read(file.expect("a file").path()).expect("it can be read");
+            let at = bytes.windows(7).position(|part| part == b"\nbytes:").expect("a head") + 1;
+            let head = String::from_utf8(bytes[..at].to_vec()).expect("a text");
+            let (binary, _) = unpack(&ProgramKey { head: head.clone() }, bytes).expect("it is whole");
+            self.keep(&ProgramKey { head: head.replace(from, to) }, &binary);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -232,6 +312,33 @@ mod tests {
             assert!(programs.take_note().is_some_and(|note| note.ends_with("it is damaged; compiled again")));
         }
         assert_eq!(programs.take_note(), None);
+    }
+
+    #[test]
+    fn what_was_loaded_before_a_fault_is_compiled_again_once() {
+        let folder = Folder::new("programs-renewed");
+        let open = || Programs::new(&folder.0);
+        let (bad, other) = (key("bad"), key("other"));
+        open().keep(&bad, b"does not work");
+        let programs = open();
+        assert!(!programs.renew("nothing was loaded"));
+        programs.keep(&other, b"compiled now");
+        assert!(programs.load(&bad).is_some() && programs.renew("wrong"));
+        let note = programs.take_note().expect("it is said");
+        assert!(note.ends_with(": the device fails with them (wrong); compiled again"), "{note}");
+        assert!(!programs.path(&bad).exists() && programs.path(&other).exists());
+        assert_eq!(programs.load(&bad), None);
+        programs.keep(&bad, b"works");
+        assert_eq!(programs.load(&bad).as_deref(), Some(&b"works"[..]));
+        // It did work: another start that fails doubts it again.
+        let programs = open();
+        assert!(programs.load(&bad).is_some() && programs.renew("wrong again"));
+        programs.keep(&bad, b"the same");
+        // It did not help, and is not tried at every start.
+        assert!(!programs.renew("still wrong"));
+        let programs = open();
+        assert_eq!(programs.load(&bad).as_deref(), Some(&b"the same"[..]));
+        assert!(!programs.renew("wrong as ever"));
     }
 
     #[test]

@@ -236,8 +236,10 @@ INLINED void load_rank(float *d, global const float *from, int y, int x0) {
 #endif
 }
 
-// The points of a tile of one channel's board, so far apart.
-INLINED void points_of(global const float *board, int tile, global float *v, size_t apart) {
+// The points of a tile of one channel's board, so far apart. What is apart is counted in 32 bits, and the host sees to it
+// that they suffice: with 64, a compiler for a GPU that multiplies these slowly computes the offsets of all points before
+// a loop over tiles, and keeps two registers for each.
+INLINED void points_of(global const float *board, int tile, global float *v, uint apart) {
     const int y0 = tile / TILES_X * TILE - 1;
     const int x0 = tile % TILES_X * TILE - 1;
     // [point of a rank][rank]
@@ -260,7 +262,7 @@ INLINED void points_of(global const float *board, int tile, global float *v, siz
 }
 
 // The squares of a tile of channel `c` of position `n`.
-INLINED void squares_of(global const float *m, size_t apart, int n, int c, int tile, global const float *bias, END_ARGS()) {
+INLINED void squares_of(global const float *m, uint apart, int n, int c, int tile, global const float *bias, END_ARGS()) {
     const int y0 = tile / TILES_X * TILE;
     const int x0 = tile % TILES_X * TILE;
     // [square of a file][point of a rank]
@@ -303,7 +305,7 @@ kernel IN_GROUPS(LANES, 1) void winograd_input(global const float *restrict inpu
     // What lies behind the batch is multiplied too, and nobody reads the products.
     if (n >= batch) return;
     global const float *board = input + (size_t)n * in_stride + c * SQUARES;
-    points_of(board, row % TILES, v + (size_t)c * rows + row, (size_t)channels * rows);
+    points_of(board, row % TILES, v + (size_t)c * rows + row, (uint)channels * rows);
 }
 #endif
 
@@ -351,7 +353,7 @@ kernel IN_GROUPS(LANES, 1) void winograd_output(global const float *restrict m, 
     const int c = get_global_id(1);
     const int n = row / TILES;
     if (n >= batch) return;
-    squares_of(m + (size_t)c * rows + row, (size_t)padded * rows, n, c, row % TILES, bias, END);
+    squares_of(m + (size_t)c * rows + row, (uint)padded * rows, n, c, row % TILES, bias, END);
 }
 
 // The end of a convolution and the begin of the next one, which reads what this one makes: one launch instead of two, and what is between
@@ -359,15 +361,14 @@ kernel IN_GROUPS(LANES, 1) void winograd_output(global const float *restrict m, 
 //
 //   range     [batch * LANES][ceil(channels / GROUP_CHANNELS)], groups of [LANES][1]
 #define GROUP_CHANNELS (LANES > TILES ? LANES / TILES : 1)
+// Whether an item has one tile at most. A compiler that knows it computes nothing ahead of a loop that there is not.
+#define ONE_TILE_EACH (GROUP_CHANNELS * TILES <= LANES)
 
-// The points of position `n`, by all items of a group, from tile `first` of all channels' tiles to before `end`.
-INLINED void points_of_channels(global const float *boards, int first, int end, int channels, int n, global float *v,
-                                int rows) {
-    for (int at = first + (int)get_local_id(0); at < end; at += LANES) {
-        const int c = at / TILES;
-        const int tile = at % TILES;
-        points_of(boards + c * SQUARES, tile, v + (size_t)c * rows + n * TILES + tile, (size_t)channels * rows);
-    }
+// The points of position `n` of the tile `at`, counted over all channels.
+INLINED void points_of_channel(global const float *boards, int at, int channels, int n, global float *v, int rows) {
+    const int c = at / TILES;
+    const int tile = at % TILES;
+    points_of(boards + c * SQUARES, tile, v + (size_t)c * rows + n * TILES + tile, (uint)channels * rows);
 }
 
 kernel IN_GROUPS(LANES, 1) void winograd_between(global const float *restrict m, int padded,
@@ -377,13 +378,19 @@ kernel IN_GROUPS(LANES, 1) void winograd_between(global const float *restrict m,
     const int n = get_group_id(0);
     const int first = get_group_id(1) * GROUP_CHANNELS;
     const int end = min(first + GROUP_CHANNELS, channels) * TILES;
-    for (int at = first * TILES + (int)get_local_id(0); at < end; at += LANES) {
+    const int begin = first * TILES + (int)get_local_id(0);
+    for (int at = begin; at < end; at += LANES) {
         const int c = at / TILES;
         const int tile = at % TILES;
-        squares_of(m + (size_t)c * rows + n * TILES + tile, (size_t)padded * rows, n, c, tile, bias, END);
+        squares_of(m + (size_t)c * rows + n * TILES + tile, (uint)padded * rows, n, c, tile, bias, END);
+        if (ONE_TILE_EACH) break;
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
-    points_of_channels(output + (size_t)n * out_stride, first * TILES, end, channels, n, v, rows);
+    global const float *boards = output + (size_t)n * out_stride;
+    for (int at = begin; at < end; at += LANES) {
+        points_of_channel(boards, at, channels, n, v, rows);
+        if (ONE_TILE_EACH) break;
+    }
 }
 
 // The same with squeeze and excitation in between, for which a group has a whole position. `residual` and `act` are what ends that.
@@ -400,13 +407,14 @@ kernel IN_GROUPS(LANES, 1) void winograd_between_se(
     for (int at = lane; at < channels * TILES; at += LANES) {
         const int c = at / TILES;
         const int tile = at % TILES;
-        squares_of(m + (size_t)c * rows + n * TILES + tile, (size_t)padded * rows, n, c, tile, bias, z, 0, 1, stride, z, 1,
+        squares_of(m + (size_t)c * rows + n * TILES + tile, (uint)padded * rows, n, c, tile, bias, z, 0, 1, stride, z, 1,
                    stride, ACT_NONE, batch);
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     squeeze_and_excite(z, channels, stride, n, lane, SE);
     barrier(CLK_GLOBAL_MEM_FENCE);
-    points_of_channels(z + (size_t)n * stride, 0, channels * TILES, channels, n, v, rows);
+    global const float *boards = z + (size_t)n * stride;
+    for (int at = lane; at < channels * TILES; at += LANES) points_of_channel(boards, at, channels, n, v, rows);
 }
 #endif
 #endif

@@ -72,6 +72,20 @@ pub fn needs(kernels: &Kernels<'_>, input: Layout, channels: usize) -> Needs {
     Needs { scratch: [matrix(from), m], weights: to + kernels.stored(to * cut.points() * from) }
 }
 
+/// Checks that a matrix of the GPU variant has no more numbers than its kernels count: they do so in 32 bits.
+fn check_count(device: &str, max_batch: usize, floats: [usize; 2]) -> Result<(), Error> {
+    let most = u64::from(u32::MAX);
+    match floats.map(|floats| floats as u64).into_iter().max() {
+        Some(needed) if needed > most => Err(Error::Memory {
+            device: device.to_string(),
+            what: format!("a matrix of Winograd's for a batch of {max_batch} positions, counted in 32 bits"),
+            needed: needed.saturating_mul(4),
+            available: 4 * most,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// How many rows the largest batch has, in whole groups.
 fn rows(kernels: &Kernels<'_>, cut: Cut) -> usize {
     (kernels.max_batch * cut.tiles()).next_multiple_of(match kernels.variant() {
@@ -113,6 +127,7 @@ pub fn step(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Step, Error> {
             Ok(Step::by_batch(Vec::new(), many, 0))
         }
         Variant::Gpu => {
+            check_count(&kernels.session.device().name, kernels.max_batch, needed)?;
             let outputs = padded_outputs(kernels, conv.output.layout.shape.channels);
             let packed = pack_panels(conv, cut.tile, conv.input.layout.shape.channels, outputs);
             let (weights, bias) = (kernels.upload_weights(&packed)?, kernels.session.upload(conv.bias)?);
@@ -253,4 +268,22 @@ fn pack_panels(conv: &Conv<'_>, tile: usize, padded: usize, panel: usize) -> Vec
         }
     }
     packed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Then a smaller batch is tried.
+    #[test]
+    fn a_matrix_with_more_numbers_than_the_kernels_count_is_too_large() {
+        let most = u32::MAX as usize;
+        assert_eq!(check_count("x", 1, [most, 1]), Ok(()));
+        let Some(more) = most.checked_add(1) else { return };
+        for floats in [[more, 1], [1, more]] {
+            let error = check_count("x", 65_536, floats).expect_err("a number too many");
+            assert!(error.is_of_memory(), "{error}");
+            assert!(error.to_string().contains("a batch of 65536 positions, counted in 32 bits: 16384 MiB"), "{error}");
+        }
+    }
 }

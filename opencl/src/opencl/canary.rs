@@ -127,9 +127,11 @@ fn compare(role: Role, expected: &[f32], got: &[f32], bound: f32) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::device_is_there;
+    use crate::device::{Programs, device_is_there};
     use crate::graph::{Activation, INPUT, Layer, Shape};
+    use crate::kernels::{Tuning, Variant};
     use crate::opencl::Options;
+    use crate::test_folder::Folder;
 
     #[test]
     fn a_wrong_or_missing_number_is_a_disagreement() {
@@ -154,6 +156,10 @@ mod tests {
 
     /// One convolution, whose weights are all `weight`.
     fn graph(weight: f32) -> Arc<Graph> {
+        graph_with(weight, Activation::Relu)
+    }
+
+    fn graph_with(weight: f32, activation: Activation) -> Arc<Graph> {
         let mut graph = Graph::new(Shape { channels: 3, squares: 64 });
         let conv = Layer::Conv {
             input: INPUT,
@@ -163,11 +169,40 @@ mod tests {
             bias: vec![0.0; 2],
             se: None,
             residual: None,
-            activation: Activation::Relu,
+            activation,
         };
         let value = graph.push(conv).expect("the shapes fit");
         graph.output(Role::Policy, value).expect("the value is there");
         Arc::new(graph)
+    }
+
+    /// What such a driver stored is a program of this name that computes something else.
+    #[test]
+    fn a_program_from_a_file_that_computes_something_else_is_compiled_again() {
+        if device_is_there().is_none() {
+            return;
+        }
+        let folders = ["programs-plain", "programs-bad"].map(Folder::new);
+        let programs = |at: usize| Some(Arc::new(Programs::new(&folders[at].0)));
+        for variant in [Variant::Cpu, Variant::Gpu] {
+            let tuning = Some(Tuning { winograd: 2, ..Tuning::start(variant, 8) });
+            let open = |graph, programs| {
+                let options = Options { max_batch: 4, tuning, programs, ..Options::default() };
+                OpenCl::new(graph, &options).expect("it works")
+            };
+            let plain = programs(0);
+            let made = open(graph_with(-0.5, Activation::None), plain.clone()).tuning();
+            let bad = programs(1).expect("a folder");
+            bad.pass_off(&plain.expect("a folder"), "-DACTS=1 ", "-DACTS=2 ");
+            for says in [true, false] {
+                let programs = programs(1);
+                let device = open(graph(-0.5), programs.clone());
+                assert_eq!((device.tuning(), device.refused()), (made, None), "nothing else replaces it");
+                let note = programs.and_then(|programs| programs.take_note());
+                let is_renewed = |note: &String| note.contains(": the device fails with them (");
+                assert_eq!(note.as_ref().is_some_and(is_renewed), says, "{variant}: {note:?}");
+            }
+        }
     }
 
     #[test]
