@@ -119,7 +119,7 @@ fn capturing_an_attacker_saves_the_chain() {
     assert!(ladders(&board(&safe), Color::Black).caught.contains(prey), "B6 has three liberties");
 }
 
-/// The next three positions are the smallest in which KataGo's reader and one without its two rules about kos differ,
+/// The next four positions are the smallest in which KataGo's reader and one without its two rules about kos differ,
 /// of some ten thousand with random stones, after all stones without an effect had been taken off.
 #[test]
 fn an_attacker_who_begins_a_ko_has_failed() {
@@ -146,6 +146,11 @@ fn between_two_kos_a_chain_is_caught() {
     (caught[2], caught[4]) = ("#......", "#......");
     (starts[1], starts[3], starts[5]) = ("#......", "#......", "#......");
     assert_ladders(&rows, &caught, &starts);
+    // Between kos that give a third liberty to who fills them, White is not.
+    let rows = [".......", ".......", "OO.....", "O.O....", "X.X....", ".X.....", "XO....."];
+    let mut caught = [NOTHING_ON_7; 7];
+    caught[6] = ".#.....";
+    assert_ladders(&rows, &caught, &[NOTHING_ON_7; 7]);
 }
 
 /// How many positions the naive reader looks at, and how many moves one line may have: a ladder with kos in it goes on
