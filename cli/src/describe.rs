@@ -5,7 +5,7 @@ mod katago;
 use crate::console::{Console, aside};
 use crate::evaluator::try_network;
 use crate::network::{BackendKind, EvaluatorSettings, WantedBackend, Weights, drivers, refusal, wanted};
-use oncilla_nets::{Fault, HeadChoice};
+use oncilla_nets::{Fault, HeadChoice, NetError, Network};
 use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 
 /// Prints a summary of a network file.
@@ -13,7 +13,7 @@ use oncilla_opencl::device::{self, DEVICE_ENV, Kind};
 /// # Errors
 /// In one line: the file can't be read, or its content can't be used.
 pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
-    let network = match (try_network(weights, &HeadChoice::default()), weights) {
+    let network = match (read(weights), weights) {
         (Ok(network), _) => network,
         (Err(error), Weights::File(path)) if error.fault == Fault::Go && path.is_file() => {
             let rows = katago::rows(path).map_err(|error| refusal(weights, &error))?;
@@ -39,7 +39,9 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
         ("Embedding", facts.embedding.to_string()),
         ("Activation", format!("{:?}", facts.activation).to_lowercase()),
         ("Policy head", format!("{} ({})", facts.policy, facts.policy_heads.join(", "))),
+        ("Default policy head", first_instead("policy", &HeadChoice::default().policy, &facts.policy_heads)),
         ("Value head", format!("{} ({})", facts.value, facts.value_heads.join(", "))),
+        ("Default value head", first_instead("value", &HeadChoice::default().value, &facts.value_heads)),
         ("Value-error head", yes(facts.value_error)),
         ("Moves-left head", yes(facts.moves_left)),
         ("Input format", network.input_format.number().to_string()),
@@ -52,8 +54,27 @@ pub fn network(console: &Console, weights: &Weights) -> Result<(), String> {
     if !facts.license.is_empty() {
         rows.push(("Licence", facts.license.clone()));
     }
+    rows.retain(|(_, said)| !said.is_empty());
     say(console, &rows);
     Ok(())
+}
+
+/// The network in a file with the heads that it has, even if it lacks those that are read by default.
+fn read(weights: &Weights) -> Result<Network, NetError> {
+    let Weights::File(path) = weights else { return try_network(weights, &HeadChoice::default()) };
+    let mut network = Network::read_first_heads(path)?;
+    network.prune();
+    Ok(network)
+}
+
+/// Says that there is no default head, and which one was read instead; empty if there is one.
+fn first_instead(kind: &str, default: &str, heads: &[&str]) -> String {
+    match heads {
+        [first, ..] if *first != default => {
+            format!("none called {default}; this describes {first}: a search needs --backend-opts={kind}_head={first}")
+        }
+        _ => String::new(),
+    }
 }
 
 fn say(console: &Console, rows: &[(&str, String)]) {

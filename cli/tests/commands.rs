@@ -4,6 +4,7 @@ mod driver;
 
 use driver::{run, stderr, stdout};
 use serde_json::{Value, json};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -319,6 +320,85 @@ fn networks_are_described_or_refused() {
     let output = run(&["describenet", cargo_toml.to_str().unwrap()], "");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}
+
+/// A number of a message's field, or its length.
+fn varint(bytes: &[u8], at: &mut usize) -> usize {
+    let mut value = 0;
+    for shift in (0..).step_by(7) {
+        *at += 1;
+        value |= usize::from(bytes[*at - 1] & 0x7f) << shift;
+        if bytes[*at - 1] < 0x80 {
+            break;
+        }
+    }
+    value
+}
+
+/// Gives the field that `path` leads to a number that no reader knows.
+fn hide(bytes: &mut [u8], path: &[usize]) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let tag = varint(bytes, &mut at);
+        let length = match tag & 7 {
+            0 => {
+                varint(bytes, &mut at);
+                0
+            }
+            5 => 4,
+            _ => varint(bytes, &mut at),
+        };
+        match path {
+            [number] if *number == tag >> 3 => bytes[start] = 15 << 3 | 2,
+            [number, inner @ ..] if *number == tag >> 3 => hide(&mut bytes[at..at + length], inner),
+            _ => {}
+        }
+        at += length;
+    }
+}
+
+#[test]
+fn a_network_without_its_default_heads_is_described_by_the_first_that_it_has() {
+    let file = std::fs::File::open(synthetic("synthetic-f-bt4-pedense-multihead-mish-in5")).unwrap();
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(file).read_to_end(&mut plain).unwrap();
+    let (weights, policy_heads, value_heads, vanilla, winner) = (10, 45, 44, 3, 1);
+    let folder = driver::Folder::new("no-default-heads");
+    let path = folder.file("net.pb");
+    for (hidden, rows, refused) in [
+        (
+            [weights, policy_heads, vanilla],
+            [
+                "Policy head: attention (optimistic, soft, opponent)",
+                "Default policy head: none called vanilla; this describes optimistic: a search needs \
+                 --backend-opts=policy_head=optimistic",
+                "Value head: WDL (winner, q, st)",
+            ],
+            "the network has no policy head \"vanilla\", but optimistic, soft, opponent",
+        ),
+        (
+            [weights, value_heads, winner],
+            [
+                "Policy head: attention (vanilla, optimistic, soft, opponent)",
+                "Value head: WDL (q, st)",
+                "Default value head: none called winner; this describes q: a search needs --backend-opts=value_head=q",
+            ],
+            "the network has no value head \"winner\", but q, st",
+        ),
+    ] {
+        let mut edited = plain.clone();
+        hide(&mut edited, &hidden);
+        std::fs::write(&path, edited).unwrap();
+        let text = stdout(&run(&["describenet", &path], ""));
+        for row in rows {
+            assert!(text.lines().any(|line| line.trim_start() == row), "{row}\n{text}");
+        }
+        assert_eq!(text.matches("Default ").count(), 1, "{text}");
+        let output = run(&["eval", "--backend=host", &format!("--weights={path}")], "{}\n");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(refused), "{}", stderr(&output));
+    }
 }
 
 #[test]

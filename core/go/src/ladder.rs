@@ -33,6 +33,10 @@ pub struct Ladders {
 /// Depth first. The defender tries to capture chains around that are in atari, and to extend; the attacker tries both
 /// liberties. Neither side plays suicide. The ko of the position does not bind a defender who moves first.
 ///
+/// KataGo's networks were trained on ladders that do not depend on who has more ko threats, and two rules make these so.
+/// An attacker who begins a ko has failed: the defender would ignore one atari for it. A chain both of whose liberties
+/// are mouths of kos is caught if the defender gains nothing by filling them: no number of threats would do.
+///
 /// It takes up to 20 KB of the stack.
 pub fn ladders(board: &Board, attacker: Color) -> Ladders {
     let mut found = Ladders::default();
@@ -87,7 +91,7 @@ impl Reader {
     fn working_moves(&mut self, prey: Cell) -> PointSet {
         let Some(defender) = self.board.color_at(prey) else { return PointSet::EMPTY };
         let mut working = PointSet::EMPTY;
-        for at in self.choices_of_attacker(prey).into_iter().flatten() {
+        for at in self.choices_of_attacker(self.liberties(prey)).into_iter().flatten() {
             if !self.board.may_play(!defender, at, false) {
                 continue;
             }
@@ -159,11 +163,16 @@ impl Reader {
         match (defends, self.board.liberties_of(prey)) {
             (true, 2..) | (false, 3..) => return Ok(Some(false)),
             (false, 0 | 1) => return Ok(Some(true)),
+            // A ko here is one that the attacker has just begun: that of the root is lifted.
+            (true, _) if self.board.simple_ko().is_some() => return Ok(Some(false)),
             _ if self.nodes >= MAX_NODES => return Err(TooLong),
             (true, _) => self.add_choices_of_defender(prey)?,
             (false, _) => {
-                let choices = self.choices_of_attacker(prey);
-                choices.into_iter().flatten().try_for_each(|at| self.add(at))?;
+                let liberties = self.liberties(prey);
+                if self.is_between_two_kos(prey, liberties) {
+                    return Ok(Some(true));
+                }
+                self.choices_of_attacker(liberties).into_iter().flatten().try_for_each(|at| self.add(at))?;
             }
         }
         Ok(None)
@@ -184,17 +193,10 @@ impl Reader {
     /// Adds the defender's moves: captures of surrounding chains that are in atari, then the liberty.
     fn add_choices_of_defender(&mut self, prey: Cell) -> Result<(), TooLong> {
         let first = self.moves.len();
-        let defender = self.board.color_at(prey);
-        for stone in self.board.ring(prey) {
-            for beside in neighbours(stone) {
-                let hunter = self.board.color_at(beside).filter(|&color| Some(color) != defender);
-                if hunter.is_none() || self.board.liberties_of(beside) != 1 {
-                    continue;
-                }
-                let [liberty, _] = self.liberties(beside);
-                if let Some(at) = liberty.filter(|at| !self.moves[first..].contains(at)) {
-                    self.moves.push(at).map_err(|_| TooLong)?;
-                }
+        for hunter in hunters_in_atari(&self.board, prey) {
+            let [liberty, _] = self.liberties(hunter);
+            if let Some(at) = liberty.filter(|at| !self.moves[first..].contains(at)) {
+                self.moves.push(at).map_err(|_| TooLong)?;
             }
         }
         let [liberty, _] = self.liberties(prey);
@@ -206,8 +208,8 @@ impl Reader {
 
     /// The attacker's moves: the two liberties, the more open one first. If the defender would have three liberties by
     /// extending to one of them, the other is not worth a try.
-    fn choices_of_attacker(&self, prey: Cell) -> [Option<Cell>; 2] {
-        let [Some(one), Some(other)] = self.liberties(prey) else { return [None, None] };
+    fn choices_of_attacker(&self, liberties: [Option<Cell>; 2]) -> [Option<Cell>; 2] {
+        let [Some(one), Some(other)] = liberties else { return [None, None] };
         let room = |at| neighbours(at).into_iter().filter(|&beside| self.board.is_empty_at(beside)).count();
         let (room_at_one, room_at_other) = (room(one), room(other));
         let apart = !neighbours(one).contains(&other);
@@ -220,6 +222,44 @@ impl Reader {
         }
     }
 
+    /// Whether the attacker, who is to move, need not read on: both `liberties` are mouths of kos, the defender has no
+    /// third one after filling either, and can capture nothing around.
+    fn is_between_two_kos(&self, prey: Cell, liberties: [Option<Cell>; 2]) -> bool {
+        let [Some(one), Some(other)] = liberties else { return false };
+        let are_mouths = self.is_mouth_of_ko(one, prey) && self.is_mouth_of_ko(other, prey);
+        are_mouths
+            && !self.has_three_liberties_by(one)
+            && !self.has_three_liberties_by(other)
+            && hunters_in_atari(&self.board, prey).next().is_none()
+    }
+
+    /// Whether an empty point has only stones of the defender around it, just one of which is in atari, and alone: then
+    /// an attacker who takes it begins a ko.
+    fn is_mouth_of_ko(&self, at: Cell, prey: Cell) -> bool {
+        let (defender, around) = (self.board.color_at(prey), neighbours(at));
+        if around.iter().any(|&beside| self.is_open_to(defender, beside)) {
+            return false;
+        }
+        let mut in_atari = around.into_iter().filter(|&beside| is_in_atari(&self.board, beside));
+        let taken = in_atari.next();
+        in_atari.next().is_none() && taken.is_some_and(|stone| self.board.ring(stone).nth(1).is_none())
+    }
+
+    /// Whether a point is empty or has a stone of the `defender`'s opponent.
+    fn is_open_to(&self, defender: Option<Color>, at: Cell) -> bool {
+        self.board.is_empty_at(at) || self.board.color_at(at).is_some_and(|color| Some(color) != defender)
+    }
+
+    /// Whether the chains around the mouth of a ko have three liberties together once it is filled.
+    fn has_three_liberties_by(&self, mouth: Cell) -> bool {
+        let joined = neighbours(mouth).into_iter().filter(|&beside| self.board.color_at(beside).is_some());
+        let around = joined.flat_map(|stone| self.board.ring(stone)).flat_map(neighbours);
+        let mut seen: Vec<Cell, 2> = Vec::new();
+        around
+            .filter(|&at| at != mouth && self.board.is_empty_at(at))
+            .any(|at| !seen.contains(&at) && seen.push(at).is_err())
+    }
+
     /// The first two liberties of a chain.
     fn liberties(&self, chain: Cell) -> [Option<Cell>; 2] {
         let around = self.board.ring(chain).flat_map(neighbours);
@@ -227,4 +267,16 @@ impl Reader {
         let first = empty.next();
         [first, empty.find(|&at| Some(at) != first)]
     }
+}
+
+/// The stones beside a chain whose chains its owner can capture.
+fn hunters_in_atari(board: &Board, prey: Cell) -> impl Iterator<Item = Cell> + '_ {
+    let defender = board.color_at(prey);
+    let around = board.ring(prey).flat_map(neighbours);
+    around.filter(move |&beside| is_in_atari(board, beside) && board.color_at(beside) != defender)
+}
+
+/// Whether there is a stone, and its chain has one liberty.
+fn is_in_atari(board: &Board, at: Cell) -> bool {
+    board.color_at(at).is_some() && board.liberties_of(at) == 1
 }

@@ -5,10 +5,21 @@ use crate::decode::{array, count, present};
 use crate::encoder::{self, Common, NARROW_EPSILON};
 use crate::error::NetError;
 use crate::format::{Architecture, BodyKind, PolicyKind, ValueKind};
-use crate::network::HeadChoice;
 use crate::policy::{CONV_PLANES, MOVES, attention_map, conv_map};
 use crate::proto::{ConvBlock, MovesLeft, PolicyHead, ValueHead, Weights};
 use oncilla_opencl::graph::{Activation, Layer, Role, ValueId};
+
+/// The policy head that every network should have.
+pub(crate) const DEFAULT_POLICY: &str = "vanilla";
+
+/// The value head that every network should have.
+pub(crate) const DEFAULT_VALUE: &str = "winner";
+
+/// Names of the heads to read. Without a name it is the default head or, if there is none, the first.
+pub(crate) struct Wanted<'a> {
+    pub policy: Option<&'a str>,
+    pub value: Option<&'a str>,
+}
 
 /// Builds the heads.
 pub(crate) struct Heads<'a> {
@@ -20,10 +31,10 @@ pub(crate) struct Heads<'a> {
 
 impl Heads<'_> {
     /// Builds every head that the architecture has.
-    pub fn build(&mut self, weights: &Weights<'_>, choice: &HeadChoice) -> Result<(), NetError> {
-        let (policy, place) = policy_head(weights, &choice.policy)?;
+    pub fn build(&mut self, weights: &Weights<'_>, choice: &Wanted<'_>) -> Result<(), NetError> {
+        let (policy, place) = policy_head(weights, choice.policy)?;
         self.policy(&policy, weights).map_err(|e| e.within(&place))?;
-        let (value, place) = value_head(weights, &choice.value)?;
+        let (value, place) = value_head(weights, choice.value)?;
         self.value(&value).map_err(|e| e.within(&place))?;
         if self.architecture.moves_left {
             self.moves_left(&weights.moves_left).map_err(|e| e.within("weights"))?;
@@ -178,40 +189,46 @@ impl Heads<'_> {
     }
 }
 
-/// The policy heads of a file, by the names that Lc0's options use.
-pub(crate) fn policy_heads<'w, 'a>(weights: &'w Weights<'a>) -> Vec<(&'static str, Option<&'w PolicyHead<'a>>)> {
-    let Some(heads) = &weights.policy_heads else { return vec![("vanilla", Some(&weights.policy))] };
+/// The policy heads that a file has, by the names that Lc0's options use, the default one first.
+pub(crate) fn policy_heads<'w, 'a>(weights: &'w Weights<'a>) -> Vec<(&'static str, &'w PolicyHead<'a>)> {
+    let Some(heads) = &weights.policy_heads else { return vec![(DEFAULT_POLICY, &weights.policy)] };
     let others = [("optimistic", &heads.optimistic), ("soft", &heads.soft), ("opponent", &heads.opponent)];
-    let others = others.into_iter().filter_map(|(name, head)| head.as_ref().map(|head| (name, Some(head))));
-    std::iter::once(("vanilla", heads.vanilla.as_ref())).chain(others).collect()
+    there(std::iter::once((DEFAULT_POLICY, &heads.vanilla)).chain(others))
 }
 
-/// The value heads of a file, by the names that Lc0's options use.
-pub(crate) fn value_heads<'w, 'a>(weights: &'w Weights<'a>) -> Vec<(&'static str, Option<&'w ValueHead<'a>>)> {
-    let Some(heads) = &weights.value_heads else { return vec![("winner", Some(&weights.value))] };
-    let others = [("q", &heads.q), ("st", &heads.st)];
-    let others = others.into_iter().filter_map(|(name, head)| head.as_ref().map(|head| (name, Some(head))));
-    std::iter::once(("winner", heads.winner.as_ref())).chain(others).collect()
+/// The value heads that a file has, by the names that Lc0's options use, the default one first.
+pub(crate) fn value_heads<'w, 'a>(weights: &'w Weights<'a>) -> Vec<(&'static str, &'w ValueHead<'a>)> {
+    let Some(heads) = &weights.value_heads else { return vec![(DEFAULT_VALUE, &weights.value)] };
+    there([(DEFAULT_VALUE, &heads.winner), ("q", &heads.q), ("st", &heads.st)])
 }
 
-/// The head with this name.
-fn chosen<T: Clone + Default>(kind: &str, heads: &[(&str, Option<&T>)], name: &str) -> Result<T, NetError> {
-    match heads.iter().find(|(known, _)| *known == name) {
-        // If a head should be there and is not, it fails when its weights are asked for.
-        Some((_, head)) => Ok(head.cloned().unwrap_or_default()),
-        None => {
-            let known: Vec<&str> = heads.iter().map(|(known, _)| *known).collect();
-            let what = format!("the network has no {kind} head {name:?}, but {}", known.join(", "));
-            Err(NetError::unsupported(format!("weights.{kind}_heads"), what))
-        }
+fn there<'w, T>(heads: impl IntoIterator<Item = (&'static str, &'w Option<T>)>) -> Vec<(&'static str, &'w T)> {
+    heads.into_iter().filter_map(|(name, head)| head.as_ref().map(|head| (name, head))).collect()
+}
+
+/// The head with this name, or, without a name, the first, and what it is called.
+fn chosen<T: Clone>(
+    kind: &str,
+    heads: &[(&'static str, &T)],
+    name: Option<&str>,
+) -> Result<(&'static str, T), NetError> {
+    let is_it = |known: &str| name.is_none_or(|name| name == known);
+    if let Some(&(known, head)) = heads.iter().find(|(known, _)| is_it(known)) {
+        return Ok((known, head.clone()));
     }
+    let known: Vec<&str> = heads.iter().map(|(known, _)| *known).collect();
+    let what = match (name, &known[..]) {
+        (Some(name), [_, ..]) => format!("the network has no {kind} head {name:?}, but {}", known.join(", ")),
+        _ => format!("expected at least one {kind} head, got none"),
+    };
+    Err(NetError::unsupported(format!("weights.{kind}_heads"), what))
 }
 
 /// The policy head to read, and its path in the file.
 ///
 /// If a head has no first layer, the one shared by all heads is used, or else the one of files with a single head.
-fn policy_head<'a>(weights: &Weights<'a>, name: &str) -> Result<(PolicyHead<'a>, String), NetError> {
-    let mut head = chosen("policy", &policy_heads(weights), name)?;
+fn policy_head<'a>(weights: &Weights<'a>, name: Option<&str>) -> Result<(PolicyHead<'a>, String), NetError> {
+    let (name, mut head) = chosen("policy", &policy_heads(weights), name)?;
     let Some(heads) = &weights.policy_heads else { return Ok((head, "weights".to_string())) };
     head.ip_pol_w = present(head.ip_pol_w).or(present(heads.ip_pol_w)).or(weights.policy.ip_pol_w);
     head.ip_pol_b = present(head.ip_pol_b).or(present(heads.ip_pol_b)).or(weights.policy.ip_pol_b);
@@ -220,8 +237,8 @@ fn policy_head<'a>(weights: &Weights<'a>, name: &str) -> Result<(PolicyHead<'a>,
 }
 
 /// The value head to read, and its path in the file.
-fn value_head<'a>(weights: &Weights<'a>, name: &str) -> Result<(ValueHead<'a>, String), NetError> {
-    let head = chosen("value", &value_heads(weights), name)?;
+fn value_head<'a>(weights: &Weights<'a>, name: Option<&str>) -> Result<(ValueHead<'a>, String), NetError> {
+    let (name, head) = chosen("value", &value_heads(weights), name)?;
     let place =
         if weights.value_heads.is_some() { format!("weights.value_heads.{name}") } else { "weights".to_string() };
     Ok((head, place))

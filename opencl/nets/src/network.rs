@@ -5,7 +5,7 @@ use crate::builder::{Builder, SQUARES};
 use crate::container;
 use crate::error::NetError;
 use crate::format::{Architecture, BodyKind, InputFormat, PolicyKind, ValueKind};
-use crate::heads::{Heads, policy_heads, value_heads};
+use crate::heads::{DEFAULT_POLICY, DEFAULT_VALUE, Heads, Wanted, policy_heads, value_heads};
 use crate::proto::{Net, Weights};
 use crate::tower::{self, Tower};
 use crate::wire::Message;
@@ -33,15 +33,15 @@ pub struct Network {
 /// Which heads of a network are read, by the names of Lc0's options `policy_head` and `value_head`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadChoice {
-    /// `vanilla`, which every network has, `optimistic`, `soft` or `opponent`.
+    /// `vanilla`, which nearly every network has, `optimistic`, `soft` or `opponent`.
     pub policy: String,
-    /// `winner`, which every network has, `q` or `st`.
+    /// `winner`, which nearly every network has, `q` or `st`.
     pub value: String,
 }
 
 impl Default for HeadChoice {
     fn default() -> Self {
-        Self { policy: "vanilla".to_string(), value: "winner".to_string() }
+        Self { policy: DEFAULT_POLICY.to_string(), value: DEFAULT_VALUE.to_string() }
     }
 }
 
@@ -66,9 +66,9 @@ pub struct Facts {
     pub policy: PolicyKind,
     /// Kind of the value head.
     pub value: ValueKind,
-    /// Names of the policy heads, for [`HeadChoice`].
+    /// Names of the policy heads that are there, for [`HeadChoice`]: the default one first.
     pub policy_heads: Vec<&'static str>,
-    /// Names of the value heads.
+    /// Names of the value heads that are there.
     pub value_heads: Vec<&'static str>,
     /// Whether the value head that was read estimates its own error.
     pub value_error: bool,
@@ -103,6 +103,16 @@ impl Network {
         Self::from_bytes_heads(&container::read_file(path.as_ref(), container::check_kind)?, choice)
     }
 
+    /// Reads a network file with its default heads or, for one that it lacks, the first of [`Facts::policy_heads`] or
+    /// [`Facts::value_heads`]: enough to describe it.
+    ///
+    /// # Errors
+    /// Like [`Network::read`].
+    pub fn read_first_heads(path: impl AsRef<Path>) -> Result<Self, NetError> {
+        let wanted = Wanted { policy: None, value: None };
+        Self::build(&container::read_file(path.as_ref(), container::check_kind)?, &wanted)
+    }
+
     /// Reads a network from the bytes of its file, compressed or not, with its default heads.
     ///
     /// Memory stays within a small multiple of the message's size. A compressed message may have 64 MiB or 32 times the
@@ -119,6 +129,10 @@ impl Network {
     /// # Errors
     /// Like [`Network::read_heads`].
     pub fn from_bytes_heads(file: &[u8], choice: &HeadChoice) -> Result<Self, NetError> {
+        Self::build(file, &Wanted { policy: Some(&choice.policy), value: Some(&choice.value) })
+    }
+
+    fn build(file: &[u8], wanted: &Wanted<'_>) -> Result<Self, NetError> {
         let message = container::message(file)?;
         let mut net = Net::default();
         net.merge(&message)?;
@@ -136,7 +150,7 @@ impl Network {
             top = body::build(&mut builder, weights, &architecture, embedding, top).map_err(|e| e.within("weights"))?;
         }
         let embedding = builder.graph.shape(top).channels;
-        Heads { builder: &mut builder, architecture: &architecture, body: top }.build(weights, choice)?;
+        Heads { builder: &mut builder, architecture: &architecture, body: top }.build(weights, wanted)?;
         let facts = facts(&net, weights, &architecture, &tower, embedding, &builder.graph);
         Ok(Self { graph: builder.graph, planes: (0..PLANES).collect(), input_format: architecture.input, facts })
     }

@@ -55,6 +55,10 @@ pub struct Model {
     /// From version 15 on: whether the planes of what lives whichever side moves are to be made as if suicide of
     /// several stones were legal, whatever the rules.
     pub suicide_in_pass_alive: bool,
+    /// From version 15 on: whether empty points beside a chain in atari are to be no territory where territory is
+    /// counted without a tax. It is of no effect here: by territory, KataGo's planes of areas are empty until the phase
+    /// in which what is dead is played out, which Oncilla has not.
+    pub no_territory_beside_atari: bool,
     /// Reads the [`PLANES`] and [`GLOBALS`], and the [`METADATA`] if it encodes them.
     pub trunk: Trunk,
     /// Logits of moves.
@@ -123,13 +127,22 @@ impl Model {
         reader.known("input planes", Some(PLANES))?;
         reader.known("global inputs", Some(GLOBALS))?;
         let multipliers = Multipliers::read(reader)?;
-        let Flags { has_encoder, suicide_in_pass_alive } = Flags::read(reader)?;
-        let trunk = Trunk::read(reader, has_encoder)?;
+        let flags = Flags::read(reader)?;
+        let trunk = Trunk::read(reader, flags.has_encoder)?;
         let policy = PolicyHead::read(reader, trunk.channels)?;
         let value = ValueHead::read(reader, trunk.channels)?;
         reader.end()?;
-        let (version, parameters) = (reader.version, reader.parameters);
-        Ok(Self { name, version, multipliers, suicide_in_pass_alive, trunk, policy, value, parameters })
+        Ok(Self {
+            name,
+            version: reader.version,
+            multipliers,
+            suicide_in_pass_alive: flags.suicide_in_pass_alive,
+            no_territory_beside_atari: flags.no_territory_beside_atari,
+            trunk,
+            policy,
+            value,
+            parameters: reader.parameters,
+        })
     }
 
     /// Whether this is a network for human play, which is told whose play to imitate: its input has [`METADATA`] more
@@ -181,6 +194,7 @@ fn multiplier(reader: &mut Reader<'_>) -> Result<f32, NetError> {
 struct Flags {
     has_encoder: bool,
     suicide_in_pass_alive: bool,
+    no_territory_beside_atari: bool,
 }
 
 impl Flags {
@@ -198,8 +212,9 @@ impl Flags {
             }
         };
         let suicide_in_pass_alive = reader.flag("whether suicide counts in what is pass-alive")?;
-        reader.zeros(6)?;
-        Ok(Self { has_encoder, suicide_in_pass_alive })
+        let no_territory_beside_atari = reader.flag("whether points beside an atari are no territory")?;
+        reader.zeros(5)?;
+        Ok(Self { has_encoder, suicide_in_pass_alive, no_territory_beside_atari })
     }
 }
 

@@ -193,6 +193,7 @@ pub fn tiny(version: u32) -> Model {
             false => Multipliers::default(),
         },
         suicide_in_pass_alive: later,
+        no_territory_beside_atari: false,
         trunk: Trunk {
             channels: CHANNELS,
             mid: WIDTH,
@@ -240,5 +241,33 @@ fn the_fixtures_are_made_here() {
         flate2::read::GzDecoder::new(file).read_to_end(&mut there).expect("a whole file");
         assert!(there == written, "{}", path.display());
         assert_eq!(Model::from_bytes(&there).expect("a model").trunk.blocks.len(), 3);
+    }
+}
+
+/// The second flag of a header has come later than the first; what is behind it is still unknown.
+#[test]
+fn a_header_may_have_a_second_flag() {
+    let file = std::fs::File::open(oncilla_testing::fixtures().join("go/tiny-v17.bin.gz")).expect("a fixture");
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(file).read_to_end(&mut plain).expect("a whole file");
+    // Before them are a name, three numbers, seven multipliers and the encoder's version.
+    let (first, second) = (12, 13);
+    let with = |line: usize, word: &[u8]| {
+        let mut lines: Vec<&[u8]> = plain.split(|&byte| byte == b'\n').collect();
+        assert_eq!(lines[line], if line == first { b"1" } else { b"0" }, "line {line}");
+        lines[line] = word;
+        Model::from_bytes(&lines.join(&b'\n'))
+    };
+    let flagged = with(second, b"1").expect("a model");
+    assert!(flagged.no_territory_beside_atari);
+    assert_eq!(Model { no_territory_beside_atari: false, ..flagged }, Model::from_bytes(&plain).expect("a model"));
+    let error = with(second, b"2").expect_err("no flag").to_string();
+    assert!(
+        error.contains("expected whether points beside an atari are no territory, from 0 to 1, got \"2\""),
+        "{error}"
+    );
+    for line in second + 1..second + 6 {
+        let error = with(line, b"1").expect_err("unknown").to_string();
+        assert!(error.contains("expected 0, kept for later versions, got \"1\""), "{error}");
     }
 }

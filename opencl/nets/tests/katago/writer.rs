@@ -246,9 +246,18 @@ pub fn random_model(random: &mut Random, version: u32) -> Model {
     let trunk = maker.trunk();
     let (policy, value) = (maker.policy(trunk.channels), maker.value(trunk.channels));
     let multipliers = maker.multipliers();
-    let suicide_in_pass_alive = version >= 15 && maker.random.below(2) == 1;
-    let name = format!("random-v{version}");
-    Model { name, version, multipliers, suicide_in_pass_alive, trunk, policy, value, parameters: 0 }
+    let mut flag = || version >= 15 && maker.random.below(2) == 1;
+    Model {
+        name: format!("random-v{version}"),
+        version,
+        multipliers,
+        suicide_in_pass_alive: flag(),
+        no_territory_beside_atari: flag(),
+        trunk,
+        policy,
+        value,
+        parameters: 0,
+    }
 }
 
 /// A file with one token a line, and one line of numbers for each array.
@@ -471,7 +480,8 @@ impl Writer {
         }
         if self.version >= 15 {
             let encoder = usize::from(model.trunk.metadata.is_some());
-            self.lines(&[encoder, usize::from(model.suicide_in_pass_alive), 0, 0, 0, 0, 0, 0]);
+            let flags = [model.suicide_in_pass_alive, model.no_territory_beside_atari].map(usize::from);
+            self.lines(&[encoder, flags[0], flags[1], 0, 0, 0, 0, 0]);
         }
         self.trunk(&model.trunk);
         self.policy(&model.policy);
