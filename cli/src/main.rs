@@ -45,7 +45,11 @@ enum Command {
 
 /// Speak UCI on standard input and output.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "uci")]
+#[argh(
+    subcommand,
+    name = "uci",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Uci {}
 
 /// Analyse many positions at once: KataGo's analysis protocol for chess, and for Go where --weights is a network of
@@ -107,12 +111,20 @@ struct Report {
 /// out: id, q, d, m, policy, and e where the network estimates its own error; or error. With a network of KataGo's
 /// positions are of Go (docs/go.md).
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "eval")]
+#[argh(
+    subcommand,
+    name = "eval",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Eval {}
 
-/// Measure the search: nodes per second, bytes per node, and a signature of what it did.
+/// Measure the search (Lc0's benchmark): nodes per second, bytes per node, and a signature of what it did.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "bench")]
+#[argh(
+    subcommand,
+    name = "bench",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Bench {
     /// search this position only (a FEN or startpos, perhaps with moves behind it) instead of the fixed set
     #[argh(option)]
@@ -164,7 +176,11 @@ impl Bench {
 
 /// Measure the backend: evaluations per second and latency by batch size.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "backendbench")]
+#[argh(
+    subcommand,
+    name = "backendbench",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct BackendBench {
     /// batch sizes, separated by commas (1,8,64 as far as the device takes them)
     #[argh(option)]
@@ -187,7 +203,11 @@ struct BackendBench {
 
 /// Say what a network file holds.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "describenet")]
+#[argh(
+    subcommand,
+    name = "describenet",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct DescribeNet {
     /// the file, or small or tiny; without it what --weights names
     #[argh(positional)]
@@ -196,7 +216,11 @@ struct DescribeNet {
 
 /// List the OpenCL devices.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "devices")]
+#[argh(
+    subcommand,
+    name = "devices",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Devices {
     /// ask the drivers in this process; otherwise a separate process asks them first, as a bad driver may crash it
     #[argh(switch)]
@@ -212,7 +236,11 @@ struct Devices {
 
 /// Find the OpenCL kernels that are fastest for the network on the device, and keep them for every later start.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "tune")]
+#[argh(
+    subcommand,
+    name = "tune",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Tune {
     /// seconds that a candidate may take, compiling included (60)
     #[argh(option, default = "60")]
@@ -230,7 +258,11 @@ struct Tune {
 
 /// Compare every OpenCL kernel and the whole network with the host. Exit status 1: something is over the bound.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "selftest")]
+#[argh(
+    subcommand,
+    name = "selftest",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct SelfTest {
     /// size of the board for a network of Go: 19, or 13x9 (19)
     #[argh(option, from_str_fn(board), default = "Size::STANDARD")]
@@ -243,7 +275,11 @@ struct SelfTest {
 /// Explain a time budget: every number that the time manager computes, by name. Times are in milliseconds; the manager
 /// and the overhead are set with --time-manager and --move-overhead.
 #[derive(FromArgs, ArgsInfo)]
-#[argh(subcommand, name = "time")]
+#[argh(
+    subcommand,
+    name = "time",
+    note = "All other options are those of every command: see oncilla --help, or OPTIONS.md"
+)]
 struct Time {
     /// time on the clock
     #[argh(option)]
@@ -337,7 +373,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// Printed only on a terminal: a GUI doesn't need it.
+/// What a command waits for, for a person at a terminal: a program knows it.
+fn hint(command: Option<&Command>) -> Option<&'static str> {
+    match command {
+        None | Some(Command::Uci(_)) => Some(HELLO),
+        Some(Command::Report(Report { file: None, .. })) => {
+            Some("reads PGN from the terminal; end it with Ctrl-D (Windows: Ctrl-Z and Enter)")
+        }
+        Some(Command::Eval(_)) => Some(
+            "reads positions from the terminal, as lines of JSON; end them with Ctrl-D (Windows: Ctrl-Z and Enter)",
+        ),
+        Some(_) => None,
+    }
+}
+
 const HELLO: &str =
     "a chess engine that speaks UCI; try \"go nodes 1000\", end with \"quit\"; oncilla --help says what else there is";
 
@@ -372,8 +421,8 @@ fn start() -> Result<ExitCode, String> {
     if command_line.command.as_ref().is_some_and(|command| !matches!(command, Command::Uci(_))) {
         expect_weights(&args.typed)?;
     }
-    if command_line.command.is_none() && stdin().is_terminal() {
-        aside(HELLO);
+    if let Some(hint) = hint(command_line.command.as_ref()).filter(|_| stdin().is_terminal()) {
+        aside(hint);
     }
     // If the path of this program is unknown, no other process can be started, and drivers are trusted.
     std::env::current_exe().into_iter().for_each(drivers::scout_with);

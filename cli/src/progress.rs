@@ -5,6 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+/// A longer text would take a second line of most terminals, which is not overwritten.
+const MOST_CHARACTERS: usize = 79;
+
 /// The shortest time between two changes of the line: more frequent ones can't be read.
 const OFTEN: Duration = Duration::from_millis(100);
 
@@ -33,7 +36,8 @@ impl Progress {
         if shown.last.is_some_and(|last| last.elapsed() < OFTEN) {
             return;
         }
-        write(&over(shown.length, text));
+        let text: String = text.chars().take(MOST_CHARACTERS).collect();
+        write(&over(shown.length, &text));
         *shown = Shown { last: Some(Instant::now()), length: text.chars().count() };
     }
 

@@ -56,7 +56,7 @@ impl Subject {
 }
 
 /// Refuses a size for a chessboard.
-fn expect_no_board(board: Size) -> Result<(), String> {
+pub fn expect_no_board(board: Size) -> Result<(), String> {
     if board == Size::STANDARD {
         return Ok(());
     }

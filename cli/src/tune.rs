@@ -130,7 +130,8 @@ fn tune(console: &Console, settings: &EvaluatorSettings, arguments: &Arguments) 
     let mut best = f64::INFINITY;
     let mut try_out = |tuning: Tuning| {
         tried += 1;
-        progress.show(&format!("{tried} of at most {most}, best {best:.3} ms: {tuning}"));
+        let so_far = if best.is_finite() { format!(", best {best:.3} ms") } else { String::new() };
+        progress.show(&format!("{tried} of at most {most}{so_far}: {tuning}"));
         let trial = log.tried(tuning).unwrap_or_else(|| {
             let outcome = trials.run(tuning);
             log.keep(tuning, &outcome);

@@ -41,6 +41,8 @@ enum Form {
     Unknown,
     /// UTF-8, or anything else: passed on unchanged.
     Bytes,
+    /// The input has ended already: a terminal would be asked for more.
+    Ended,
     Utf16(Unit),
 }
 
@@ -69,10 +71,14 @@ impl<R: Read> Text<R> {
     /// Reads up to four bytes, as many as are needed to recognise the encoding.
     fn begin(&mut self) -> io::Result<Form> {
         let mut first = Vec::new();
-        while may_be_utf16(&first) && self.input.by_ref().take(1).read_to_end(&mut first)? > 0 {}
+        let mut has_ended = false;
+        while may_be_utf16(&first) && !has_ended {
+            has_ended = self.input.by_ref().take(1).read_to_end(&mut first)? == 0;
+        }
         let (form, rest): (_, &[u8]) = match first[..] {
             [0xff, 0xfe] | [0xff, 0xfe, 1..0x80, 0] => (Form::Utf16(u16::from_le_bytes), &first[2..]),
             [0xfe, 0xff] | [0xfe, 0xff, 0, 1..0x80] => (Form::Utf16(u16::from_be_bytes), &first[2..]),
+            _ if has_ended => (Form::Ended, &[]),
             _ => (Form::Bytes, &[]),
         };
         match form {
@@ -122,6 +128,25 @@ impl<R: Read> Read for Text<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A terminal, which may go on after its end.
+    struct Terminal(u32);
+
+    impl Read for Terminal {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            assert!(self.0 == 1 && !buf.is_empty(), "asked {} times", self.0);
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn an_input_that_has_ended_is_not_asked_again() {
+        let mut text = Text::new(Terminal(0));
+        for _ in 0..3 {
+            assert_eq!(text.read(&mut [0; 8]).unwrap(), 0);
+        }
+    }
 
     /// A reader that returns at most this many bytes at a time, as a pipe may.
     struct Slow(VecDeque<u8>, usize);

@@ -13,7 +13,7 @@ use crate::console::{Console, aside};
 use crate::evaluator::{Batch, Evaluator};
 use crate::network::{EvaluatorSettings, HintsFrom, Request, Service, serve};
 use crate::progress::Progress;
-use crate::subject::{Subject, model};
+use crate::subject::{Subject, expect_no_board, model};
 
 /// The most batches that are evaluated at the same time; more threads would show nothing new.
 pub const MOST_AT_A_TIME: usize = 64;
@@ -93,6 +93,7 @@ enum Filled<'m> {
 impl Measured {
     fn open(settings: &EvaluatorSettings, board: Size) -> Result<(Self, Vec<String>), String> {
         if model(settings)?.is_none() {
+            expect_no_board(board)?;
             let settings = EvaluatorSettings { hints: HintsFrom::Nowhere, ..settings.clone() };
             let (evaluator, notes) = Evaluator::new(&settings)?;
             evaluator.keep_batches();

@@ -29,7 +29,13 @@ pub fn script(commands: &[Command]) -> String {
         "    elif [[ -z $command ]]; then\n        COMPREPLY=($(compgen -W \"{}\" -- \"$cur\"))",
         names.join(" ")
     );
-    script.push_str("    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n");
+    let of_files = commands.iter().filter(|command| !command.operands.is_empty());
+    let of_files: Vec<&str> = of_files.map(|command| command.name.as_str()).collect();
+    let _ = writeln!(
+        script,
+        "    elif [[ $command == @({}) ]]; then\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}}",
+        of_files.join("|")
+    );
     script.push_str("complete -o filenames -F _oncilla oncilla\n");
     script
 }

@@ -14,9 +14,12 @@ pub fn page(commands: &[Command]) -> String {
     let _ = writeln!(page, "{}", plain(DESCRIPTION));
     page.push_str(".SH COMMANDS\n");
     for command in commands {
-        let _ = writeln!(page, ".TP\n.B {}\n{}", plain(&command.name), plain(&command.help));
-        if !command.flags.is_empty() {
+        let names = command.operands.iter().map(|(name, _)| name.as_str());
+        let usage = std::iter::once(command.name.as_str()).chain(names).collect::<Vec<_>>().join(" ");
+        let _ = writeln!(page, ".TP\n.B {}\n{}", plain(&usage), plain(&command.help));
+        if !command.flags.is_empty() || !command.operands.is_empty() {
             page.push_str(".RS\n");
+            command.operands.iter().for_each(|(name, help)| item(&mut page, name, help));
             command.flags.iter().for_each(|flag| entry(&mut page, flag));
             page.push_str(".RE\n");
         }
@@ -38,9 +41,9 @@ pub fn page(commands: &[Command]) -> String {
         ".SS Without effect\nAccepted, because Lc0 has them: {}.",
         plain(&format!("--{}", idle.join(", --")))
     );
-    page.push_str(".SH EXIT STATUS\n");
-    for (status, meaning) in EXIT {
-        let _ = writeln!(page, ".TP\n.B {status}\n{meaning}");
+    for (title, items) in [("ENVIRONMENT", &ENVIRONMENT[..]), ("FILES", &FILES), ("EXIT STATUS", &EXIT)] {
+        let _ = writeln!(page, ".SH {title}");
+        items.iter().for_each(|(name, meaning)| item(&mut page, name, meaning));
     }
     page.push_str(".SH EXAMPLES\n.EX\n");
     EXAMPLES.iter().for_each(|line| {
@@ -54,7 +57,15 @@ const DESCRIPTION: &str = "Runs networks of Lc0 (chess) and of KataGo (Go) throu
     searches with PUCT in a tree of fixed size. Without a command it speaks UCI on standard input and output. What a \
     machine reads goes to standard output, what a person reads to standard error.";
 const OPTIONS: &str = "They may stand before or after the command, as --flag=VALUE or --flag VALUE; switches are --flag and \
-    --no-flag. Each is an option of UCI too, under the name that OPTIONS.md lists.";
+    --no-flag. Most are options of UCI too, under the names that OPTIONS.md lists. In brackets: the default.";
+const ENVIRONMENT: [(&str, &str); 2] = [
+    ("ONCILLA_DEVICE", "OpenCL devices by index or by part of a name, separated by commas, where no option names one."),
+    ("XDG_CACHE_HOME", "The folder for caches, if it is absolute; without it, ~/.cache."),
+];
+const FILES: [(&str, &str); 2] = [
+    ("~/.cache/oncilla/tuning", "What oncilla tune has found, and which devices have passed their first test."),
+    ("~/.cache/oncilla/programs", "Compiled kernels. Both folders may be removed; --cache-dir names another place."),
+];
 const EXIT: [(&str, &str); 3] = [("0", "Done."), ("1", "A check said no."), ("2", "Wrong usage, or a failure.")];
 const EXAMPLES: [&str; 4] = [
     "oncilla --weights=maia-1500.pb.gz --backend=host",
@@ -64,7 +75,12 @@ const EXAMPLES: [&str; 4] = [
 ];
 
 fn entry(page: &mut String, flag: &Flag) {
-    let _ = writeln!(page, ".TP\n.B {}\n{}", plain(&flag.usage()), plain(&flag.help));
+    let default = if flag.default.is_empty() { String::new() } else { format!(" [{}]", flag.default) };
+    item(page, &flag.usage(), &format!("{}{default}", flag.help));
+}
+
+fn item(page: &mut String, name: &str, meaning: &str) {
+    let _ = writeln!(page, ".TP\n.B {}\n{}", plain(name), plain(meaning));
 }
 
 /// Text that troff takes for text.

@@ -10,7 +10,7 @@ mod zsh;
 
 use crate::options::table::{self, Opt};
 use crate::options::{Kind, print};
-use argh::{CommandInfoWithArgs, FlagInfo, FlagInfoKind};
+use argh::{CommandInfoWithArgs, FlagInfo, FlagInfoKind, PositionalInfo};
 
 /// What `--generate` knows.
 pub const KINDS: [&str; 6] = ["man", "bash", "zsh", "fish", "options-table", "go-parameters"];
@@ -36,6 +36,8 @@ pub fn text(kind: &str, program: &CommandInfoWithArgs) -> Result<String, String>
 struct Command {
     name: String,
     help: String,
+    /// The arguments that are no flags, each with its help.
+    operands: Vec<(String, String)>,
     flags: Vec<Flag>,
 }
 
@@ -45,6 +47,8 @@ struct Flag {
     short: Option<char>,
     help: String,
     takes: Takes,
+    /// The value without the flag; empty for none, and for flags of commands, whose help says it.
+    default: String,
 }
 
 impl Flag {
@@ -77,10 +81,16 @@ fn commands(program: &CommandInfoWithArgs) -> Vec<Command> {
     let command = |info: &argh::SubCommandInfo| Command {
         name: info.name.to_string(),
         help: info.command.description.to_string(),
+        operands: info.command.positionals.iter().filter(|operand| !operand.hidden).map(operand).collect(),
         // Every command has one; the program's own is among the switches.
         flags: info.command.flags.iter().filter(|flag| !flag.hidden && flag.long != "--help").map(of_command).collect(),
     };
     program.commands.iter().map(command).collect()
+}
+
+/// An operand's name, in brackets because none has to be there, and its help.
+fn operand(info: &PositionalInfo<'_>) -> (String, String) {
+    (format!("[{}]", info.name.to_uppercase()), info.description.to_string())
 }
 
 fn of_command(flag: &FlagInfo<'_>) -> Flag {
@@ -92,6 +102,7 @@ fn of_command(flag: &FlagInfo<'_>) -> Flag {
             FlagInfoKind::Switch => Takes::Nothing,
             FlagInfoKind::Option { .. } => Takes::Text,
         },
+        default: String::new(),
     }
 }
 
@@ -117,7 +128,8 @@ fn of_table(opt: &Opt) -> Flag {
     let is_on = matches!(opt.kind, Kind::Bool { default: true, .. });
     let short = opt.short.filter(|_| !is_on);
     let help = if is_on { format!("Switches off: {}", opt.help) } else { opt.help.to_string() };
-    Flag { long, short, help, takes }
+    let default = if takes == Takes::Nothing { String::new() } else { print::default(opt) };
+    Flag { long, short, help, takes, default }
 }
 
 /// The part of `--help` about the program's own switches.
@@ -128,7 +140,13 @@ pub fn help() -> String {
 
 /// The program's own switches, which `main` understands.
 fn own() -> Vec<Flag> {
-    let flag = |long: &str, short, help: &str, takes| Flag { long: long.into(), short, help: help.into(), takes };
+    let flag = |long: &str, short, help: &str, takes| Flag {
+        long: long.into(),
+        short,
+        help: help.into(),
+        takes,
+        default: String::new(),
+    };
     vec![
         flag("help", Some('h'), "Show what there is.", Takes::Nothing),
         flag("version", Some('V'), "Show the version.", Takes::Nothing),
@@ -151,8 +169,27 @@ mod tests {
     use super::*;
 
     fn sample() -> Vec<Command> {
-        let flag = Flag { long: "nodes".into(), short: None, help: "nodes a position".into(), takes: Takes::Text };
-        vec![Command { name: "bench".into(), help: "Measure the search.".into(), flags: vec![flag] }]
+        let flag = Flag {
+            long: "nodes".into(),
+            short: None,
+            help: "nodes a position".into(),
+            takes: Takes::Text,
+            default: String::new(),
+        };
+        vec![
+            Command {
+                name: "bench".into(),
+                help: "Measure the search.".into(),
+                operands: Vec::new(),
+                flags: vec![flag],
+            },
+            Command {
+                name: "report".into(),
+                help: "Annotate games.".into(),
+                operands: vec![("[FILE]".into(), "the games".into())],
+                flags: Vec::new(),
+            },
+        ]
     }
 
     fn every_text() -> [(&'static str, String); 4] {
@@ -190,6 +227,28 @@ mod tests {
     #[test]
     fn what_does_nothing_is_not_offered() {
         assert!(everywhere().iter().all(|flag| flag.long != "task-workers"));
+    }
+
+    /// The page has what `--help` and OPTIONS.md say of a flag, and the arguments that are no flags.
+    #[test]
+    fn the_manual_page_has_defaults_and_operands() {
+        let page = man::page(&sample()).replace("\\-", "-");
+        for line in [".B report [FILE]\n", ".B [FILE]\nthe games\n"] {
+            assert!(page.contains(line), "{line}");
+        }
+        for opt in table::all().filter(|opt| !opt.flag.is_empty() && opt.kind.without_effect().is_none()) {
+            let default = print::default(opt);
+            let takes_value = !matches!(opt.kind, Kind::Bool { .. });
+            let end = format!(" [{}]\n", default.replace("\\-", "-"));
+            assert!(!takes_value || default.is_empty() || page.contains(&end), "{}: {end}", opt.flag);
+        }
+    }
+
+    /// Only the commands that read a file complete one.
+    #[test]
+    fn bash_completes_files_where_there_are_operands() {
+        let script = bash::script(&sample());
+        assert!(script.contains("[[ $command == @(report) ]]; then\n        COMPREPLY=($(compgen -f"), "{script}");
     }
 
     #[test]

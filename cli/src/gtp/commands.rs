@@ -406,7 +406,10 @@ fn raw(session: &mut Session, args: Args<'_>) -> Reply {
 
 /// Like `kata-raw-nn`, from the network for human play beside the main one.
 fn raw_human(session: &mut Session, args: Args<'_>) -> Reply {
-    let human = session.player.human().ok_or("expected a network for human play beside (--human-model), got none")?;
+    let human = session
+        .player
+        .human()
+        .ok_or("expected a network for human play beside the main one (--human-model), got none")?;
     raw_of(session, human, &HUMAN_SCORES, args)
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn values(opt: &Opt) -> String {
 }
 
 /// The default, for the user.
-fn default(opt: &Opt) -> String {
+pub fn default(opt: &Opt) -> String {
     match opt.kind.default() {
         Some(Value::Float(number)) => number.to_string(),
         Some(value) => value.to_string(),

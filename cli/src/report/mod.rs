@@ -37,6 +37,13 @@ use same_file::Handle;
 /// The first bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
+/// The first bytes of other packed files, what they are, and what unpacks them.
+const PACKED: [(&[u8], &str, &str); 3] = [
+    (b"BZh", "bzip2", "bzcat"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstdcat"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xzcat"),
+];
+
 /// The width of the progress bar in characters.
 const BAR: usize = 24;
 
@@ -54,6 +61,13 @@ impl Arguments {
     fn open(&self) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
         let opened = self.open_as_it_is().and_then(|(mut input, size)| {
             let begins = input.fill_buf()?;
+            if begins.is_empty() {
+                // A terminal would be asked for more.
+                return Ok((Box::new(io::empty()) as _, size));
+            }
+            if let Some((_, what, program)) = PACKED.iter().find(|(start, ..)| begins.starts_with(start)) {
+                return Err(io::Error::other(format!("expected PGN or gzip, got {what}: unpack it with {program}")));
+            }
             // The size of the decompressed or converted text is only known at its end.
             let size = size.filter(|_| !begins.starts_with(GZIP) && !utf16::is_beginning(begins));
             let bytes: Box<dyn Read> =
@@ -287,8 +301,12 @@ impl Work {
         let (under_way, bytes) = self.queue.under_way();
         let positions = positions + under_way;
         let seconds = since.elapsed().as_secs_f64();
-        let counts =
-            format!("{games} games, {positions} positions, {:.1} a second", positions as f64 / seconds.max(1e-3));
+        let counts = format!(
+            "{}, {}, {:.1} a second",
+            text::counted(games, "game"),
+            text::counted(positions, "position"),
+            positions as f64 / seconds.max(1e-3)
+        );
         let Some(size) = self.size.filter(|size| *size > 0) else { return counts };
         let part = (bytes as f64 / size as f64).clamp(0.0, 1.0);
         let full = (part * BAR as f64) as usize;

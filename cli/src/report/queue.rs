@@ -31,6 +31,8 @@ pub struct Queue {
     pool: Box<Pool>,
     heard: Receiver<Heard>,
     open: VecDeque<Open>,
+    /// The offset in the file of the end of the last game that was removed.
+    done_bytes: u64,
     most: usize,
 }
 
@@ -58,7 +60,7 @@ impl Queue {
         let (says, heard) = channel();
         let pool = Box::new(Pool::start(typed, meaning, Output::to(says))?);
         let most = pool.parallel() + GAMES_AHEAD;
-        Ok(Self { pool, heard, open: VecDeque::new(), most })
+        Ok(Self { pool, heard, open: VecDeque::new(), done_bytes: 0, most })
     }
 
     /// The network and its backend, in one line.
@@ -120,7 +122,8 @@ impl Queue {
 
     /// Removes the first game if its analysis has ended.
     pub fn next_done(&mut self) -> Option<Done> {
-        let Open { game, answers, fault, .. } = self.open.pop_front_if(|open| open.is_done())?;
+        let Open { game, answers, fault, bytes, .. } = self.open.pop_front_if(|open| open.is_done())?;
+        self.done_bytes = bytes.1;
         let found = match fault {
             Some(fault) => Err(fault),
             None => Ok(answers.into_iter().flatten().unzip()),
@@ -132,7 +135,7 @@ impl Queue {
     /// the file, including all earlier games.
     pub fn under_way(&self) -> (usize, u64) {
         let done = |open: &Open| open.answers.len() - open.missing;
-        let Some(first) = self.open.front() else { return (0, 0) };
+        let Some(first) = self.open.front() else { return (0, self.done_bytes) };
         let part = |open: &Open| {
             let (begin, end) = open.bytes;
             ((end - begin) as f64 * done(open) as f64 / open.answers.len() as f64) as u64
