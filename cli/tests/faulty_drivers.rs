@@ -160,6 +160,27 @@ fn a_second_batch_at_the_same_time_is_compared_as_well() {
     );
 }
 
+/// Either queue is right alone.
+#[test]
+fn two_batches_at_the_same_time_are_tried_before_a_game() {
+    let Some(lab) = lab() else { return };
+    let said = lab.start(&[GPU, ("FAULTY_AT_ONCE", "loses")]);
+    assert!(
+        said.contains("a second batch at the same time: ") && said.contains("; one batch at a time runs"),
+        "{said}"
+    );
+}
+
+/// In the process that opens the device for the first time, as with a compiler that aborts.
+#[test]
+fn a_driver_that_two_batches_at_the_same_time_end_ends_no_game() {
+    let Some(lab) = lab() else { return };
+    let folder = Folder::new("aborting-at-once");
+    let own = Lab { faulty: lab.faulty.clone(), cache: folder.file("cache") };
+    let said = own.refusal(&[CPU, ("FAULTY_AT_ONCE", "aborts")]);
+    assert!(said.contains(ENDED), "{said}");
+}
+
 /// If a device refuses a size, a smaller one is used, whether the compiler or the launch refuses it, and whether or not
 /// the device reports a possible size.
 #[test]

@@ -1,5 +1,7 @@
 //! A device made ready: with its tuning, compared with the host, and watched.
 //!
+//! A device that takes two batches at once is tried with two at once, too.
+//!
 //! A tuning that does not compile, or does not agree with the host, is replaced by the initial tuning for the kind of
 //! device.
 
@@ -12,15 +14,24 @@ use super::wanted::is_asked_for;
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Programs};
 use oncilla_opencl::graph::Graph;
+use oncilla_opencl::host::canary;
 use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a device may take to compile its kernels and to answer for the first time. With a cache directory, what it
 /// has compiled by then is kept, so that the next start needs less.
 pub(super) const GETTING_READY: Duration = Duration::from_secs(180);
+
+/// How many batches each of two lanes runs beside the other's before a game does the same, and for how long, once a
+/// lane has run each trial: a start must not wait for a slow device.
+const BATCHES_AT_ONCE: usize = 12;
+const TIME_AT_ONCE: Duration = Duration::from_millis(250);
+
+/// Of the input numbers of a trial, one in `ONE_IN` is 1, which is about as in a position.
+const ONE_IN: u32 = 16;
 
 /// Devices that were not ready in time, by [label](Device::label), each with what its thread holds. Nothing waits for
 /// such a device again before that thread has ended.
@@ -113,11 +124,81 @@ fn open_lanes(
     // If there is no room for a second lane, there is nothing to say: one batch at a time is a normal state.
     if let Ok(mut second) = second {
         match second.agrees_with_host().and_then(|()| lane(second, graph)) {
-            Ok(second) => lanes.push(second),
-            Err(fault) => notes.push(format!("a second batch at the same time: {fault}; one batch at a time runs")),
+            Ok(second) => notes.extend(join_second(&mut lanes, second, graph)?),
+            Err(fault) => notes.push(one_at_a_time(&fault)),
         }
     }
     Ok(Unit::device(lanes))
+}
+
+fn one_at_a_time(fault: &BackendError) -> String {
+    format!("a second batch at the same time: {fault}; one batch at a time runs")
+}
+
+/// Adds a second lane that answers beside the first as either does alone; otherwise returns a note.
+fn join_second(
+    lanes: &mut Vec<Box<dyn Backend>>,
+    mut second: Box<dyn Backend>,
+    graph: &Graph,
+) -> Result<Option<String>, String> {
+    let first = &mut lanes[0];
+    let trials = trials(first.as_mut(), graph).map_err(|error| error.to_string())?;
+    let Err(fault) = at_once(first.as_mut(), second.as_mut(), &trials) else {
+        lanes.push(second);
+        return Ok(None);
+    };
+    drop(second);
+    // The first lane goes on if it is well without the second.
+    trials.iter().try_for_each(|trial| trial.check(first.as_mut())).map_err(|error| error.to_string())?;
+    Ok(Some(one_at_a_time(&fault)))
+}
+
+/// A batch, and what a lane answers alone.
+struct Trial {
+    input: Vec<f32>,
+    expected: Outputs,
+}
+
+/// Batches of one position and of as many as a game has at a time, two of each: after a lost launch, what an earlier
+/// batch has left behind is wrong.
+fn trials(lane: &mut dyn Backend, graph: &Graph) -> Result<Vec<Trial>, BackendError> {
+    let each = graph.input().len();
+    let sizes = [1, lane.preferred_batch()];
+    let positions = canary((1 + sizes[1]) * each, ONE_IN);
+    let mut trials = Vec::new();
+    for (from, size) in [(0, sizes[0]), (0, sizes[1]), (1, sizes[0]), (1, sizes[1])] {
+        let (input, mut expected) = (positions[from * each..][..size * each].to_vec(), Outputs::default());
+        lane.evaluate(&input, &mut expected)?;
+        trials.push(Trial { input, expected });
+    }
+    Ok(trials)
+}
+
+impl Trial {
+    /// The same kernels with the same numbers on the same device: every bit is the same.
+    fn check(&self, lane: &mut dyn Backend) -> Result<(), BackendError> {
+        let mut got = Outputs::default();
+        lane.evaluate(&self.input, &mut got)?;
+        let what = "expected the same numbers as from one batch alone, got others beside another batch";
+        if got == self.expected { Ok(()) } else { Err(BackendError(what.to_string())) }
+    }
+}
+
+/// Runs the trials on two lanes from two threads, each lane with another one than the other's.
+fn at_once(first: &mut dyn Backend, second: &mut dyn Backend, trials: &[Trial]) -> Result<(), BackendError> {
+    let begun = Instant::now();
+    let run = |lane: &mut dyn Backend, from: usize| {
+        let batches = trials.iter().cycle().skip(from).take(BATCHES_AT_ONCE).enumerate();
+        let mut in_time = batches.take_while(|(done, _)| *done < trials.len() || begun.elapsed() < TIME_AT_ONCE);
+        in_time.try_for_each(|(_, trial)| trial.check(lane))
+    };
+    std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().name("second lane".to_string()).spawn_scoped(scope, || run(second, 1));
+        let beside = beside.map_err(|error| BackendError(format!("a thread: {error}")))?;
+        let done = run(first, 0);
+        let beside = beside.join().unwrap_or_else(|_| Err(BackendError("its thread has panicked".to_string())));
+        beside.and(done)
+    })
 }
 
 /// Makes a lane of a device. It is watched unless it is the host itself, which has no driver that waits for another

@@ -7,6 +7,8 @@
 //   FAULTY_ADMITS=FILE      once there is such a file, launches are lost, which their events alone say
 //   FAULTY_GROUPS=N         of a launch only the first N groups along dimension 0 run
 //   FAULTY_LANES=N          the first N command queues are right, launches on others are lost
+//   FAULTY_AT_ONCE=loses    a launch is lost if another queue has one that nobody has waited for yet
+//   FAULTY_AT_ONCE=aborts   it ends the process
 //   FAULTY_BUILD=TEXT       programs whose options have this text are not compiled
 //   FAULTY_ABORTS=TEXT      a program whose options have this text ends the process
 //   FAULTY_HANGS=FILE       no program is ever compiled, and as long as one is this file grows
@@ -114,6 +116,32 @@ Handle clCreateContext(const intptr_t *properties, unsigned count, const Handle 
 
 static Handle queues[16];
 static size_t queue_count;
+// Whether there are launches that nobody has waited for.
+static int is_busy[16];
+
+// The place of a queue among those known, of which there are `count`.
+static size_t place_of(Handle queue, size_t count) {
+    size_t at = 0;
+    while (at < count && queues[at] != queue) at++;
+    return at;
+}
+
+// Marks a queue as busy; returns whether another one is.
+static int is_beside(Handle queue) {
+    size_t count = queue_count, own = place_of(queue, count);
+    int beside = 0;
+    if (own < count) __atomic_store_n(&is_busy[own], 1, __ATOMIC_SEQ_CST);
+    for (size_t at = 0; at < count; at++) beside |= at != own && __atomic_load_n(&is_busy[at], __ATOMIC_SEQ_CST);
+    return beside;
+}
+
+int clFinish(Handle queue) {
+    int (*real)(Handle) = next("clFinish");
+    int status = real(queue);
+    size_t count = queue_count, own = place_of(queue, count);
+    if (own < count) __atomic_store_n(&is_busy[own], 0, __ATOMIC_SEQ_CST);
+    return status;
+}
 
 Handle clCreateCommandQueue(Handle context, Handle device, uint64_t properties, int *status) {
     Handle (*real)(Handle, Handle, uint64_t, int *) = next("clCreateCommandQueue");
@@ -148,8 +176,10 @@ int clEnqueueNDRangeKernel(Handle queue, Handle kernel, unsigned dimensions, con
     size_t range[2] = {global[0], global[1]}, groups = number("FAULTY_GROUPS");
     if (number("FAULTY_ITEMS") && local[0] * local[1] > number("FAULTY_ITEMS")) return -5;
     if (number("FAULTY_ALONG") && local[1] > number("FAULTY_ALONG")) return -55;
-    int admits = is_there("FAULTY_ADMITS");
-    if (admits || is_there("FAULTY_LOSES") || is_wrong_queue(queue)) {
+    const char *at_once = getenv("FAULTY_AT_ONCE");
+    int beside = at_once && is_beside(queue), admits = is_there("FAULTY_ADMITS");
+    if (beside && !strcmp(at_once, "aborts")) abort();
+    if (beside || admits || is_there("FAULTY_LOSES") || is_wrong_queue(queue)) {
         if (event) *event = lost(queue, admits ? -14 : 0);
         return 0;
     }
