@@ -109,7 +109,7 @@ impl Model {
     /// # Errors
     /// If the file can't be read, is of another kind or damaged, or contains something that isn't supported.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, NetError> {
-        Self::from_bytes(&container::read_file(path.as_ref(), check)?)
+        Self::parse(&container::read_file(path.as_ref(), check)?)
     }
 
     /// Reads a model from the bytes of its file, compressed or not.
@@ -120,8 +120,11 @@ impl Model {
     /// # Errors
     /// Like [`Model::read`].
     pub fn from_bytes(file: &[u8]) -> Result<Self, NetError> {
-        let bytes = container::unpack(file, check)?;
-        let reader = &mut Reader::new(&bytes);
+        Self::parse(&container::unpack(file, check)?)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, NetError> {
+        let reader = &mut Reader::new(bytes);
         let name = reader.word("the model's name")?.to_string();
         reader.version = version(reader)?;
         reader.known("input planes", Some(PLANES))?;
