@@ -17,6 +17,10 @@ const ALWAYS_ALLOWED: u64 = 64 << 20;
 /// ... and beyond it to this multiple of its own size. Trained weights shrink by less than half; deflate's limit is 1032.
 const ALLOWED_RATIO: u64 = 32;
 
+/// How much of a compressed file is looked at to tell its kind: its header may have a name, a comment and other things,
+/// each of up to 64 KiB.
+const MOST_TO_SNIFF: u64 = 256 << 10;
+
 /// What field 1 of a network says.
 pub(crate) const MAGIC_NUMBER: u32 = 0x1c0;
 
@@ -65,15 +69,16 @@ fn unreadable(e: std::io::Error) -> NetError {
 pub(crate) fn start_of(path: &Path) -> Option<Vec<u8>> {
     // This is checked before the file is opened: opening a pipe would wait for its writer.
     let file = path.metadata().ok().filter(std::fs::Metadata::is_file).and_then(|_| File::open(path).ok())?;
-    let (mut start, mut bytes) = (Vec::new(), Vec::new());
-    // What deflates to so little takes no more than this, except for its header with the file's name.
-    file.take(4 * SNIFF as u64).read_to_end(&mut start).ok()?;
-    if !start.starts_with(&GZIP) {
-        return Some(start);
+    let mut file = BufReader::new(file.take(MOST_TO_SNIFF));
+    let is_compressed = file.fill_buf().ok()?.starts_with(&GZIP);
+    let mut start = Vec::new();
+    if is_compressed {
+        // The stream may be damaged, or cut off by the limit: what came before that counts.
+        let _ = GzDecoder::new(file).take(SNIFF as u64).read_to_end(&mut start);
+    } else {
+        file.take(SNIFF as u64).read_to_end(&mut start).ok()?;
     }
-    // The stream is cut off, so that it ends in an error.
-    let _ = GzDecoder::new(&start[..]).take(SNIFF as u64).read_to_end(&mut bytes);
-    Some(bytes)
+    Some(start)
 }
 
 fn too_large(length: u64) -> NetError {
@@ -252,6 +257,26 @@ mod tests {
             assert_eq!(read_file(&path, check_kind).unwrap(), raw, "{name}");
         }
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_kind_is_seen_behind_a_long_header() {
+        let path = std::env::temp_dir().join(format!("oncilla-long-header-{}", std::process::id()));
+        let raw = [&b"g170 8\n22\n19\n"[..], &[b'1'; 5000]].concat();
+        for (name, comment) in [(0, 0), (3000, 0), (60_000, 60_000)] {
+            let mut builder = flate2::GzBuilder::new().extra([7; 60_000]);
+            if name > 0 {
+                builder = builder.filename(vec![b'n'; name]).comment(vec![b'c'; comment]);
+            }
+            let mut encoder = builder.write(Vec::new(), Compression::fast());
+            encoder.write_all(&raw).unwrap();
+            std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+            assert_eq!(start_of(&path).as_deref(), Some(&raw[..SNIFF]), "{name}");
+            assert_eq!(read_file(&path, |_| Ok(())), Ok(raw.clone()), "{name}");
+        }
+        std::fs::write(&path, &raw).unwrap();
+        assert_eq!(start_of(&path).as_deref(), Some(&raw[..SNIFF]));
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
