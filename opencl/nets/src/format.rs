@@ -35,7 +35,10 @@ impl InputFormat {
             5 => Self::Input112WithCanonicalizationV2,
             132 => Self::Input112WithCanonicalizationHectopliesArmageddon,
             133 => Self::Input112WithCanonicalizationV2Armageddon,
-            other => return Err(unsupported("input", format!("Input format {other} is not supported"))),
+            other => {
+                let what = format!("Input format {other} is not supported: expected 1 to 5, 132 or 133");
+                return Err(unsupported("input", what));
+            }
         })
     }
 
@@ -130,6 +133,9 @@ const fn number_of(major: u64, minor: u64, patch: u64) -> u128 {
 /// `Format.WeightsEncoding`: LINEAR16.
 const LINEAR16: u64 = 1;
 
+/// `NetworkFormat.NetworkStructure`: NETWORK_ONNX.
+const ONNX: u64 = 5;
+
 /// What a file without this field means.
 const LEGACY: NetworkFormat = NetworkFormat {
     input: 1,
@@ -153,8 +159,11 @@ impl Architecture {
     pub(crate) fn of(net: &Net<'_>) -> Result<Self, NetError> {
         check_version(net)?;
         let format = net.format.and_then(|f| f.network_format).unwrap_or(LEGACY);
-        if net.weights.is_none() && net.has_onnx_model || format.network == 5 {
+        if net.has_onnx_model && (net.weights.is_none() || format.network == ONNX) {
             return Err(NetError::unsupported("onnx_model", "the network is an ONNX model: not supported"));
+        }
+        if format.network == ONNX {
+            return Err(unknown_network(ONNX));
         }
         let weights =
             net.weights.as_ref().ok_or_else(|| NetError::malformed("weights", "expected weights, got none"))?;
@@ -232,14 +241,27 @@ fn body_of(format: &NetworkFormat, weights: &Weights<'_>) -> Result<BodyKind, Ne
         (3 | 4, false) => fault("encoder", "expected none in a convolutional network"),
         (6 | 7, true) => fault("encoder", "expected at least one layer in an attention body, got none"),
         (6 | 7, false) => match (format.input_embedding.unwrap_or(0), weights.residual.is_empty()) {
-            (0, true) => Err(unsupported("input_embedding", "an attention body on bare planes is not supported")),
+            (0, true) => {
+                let got = if format.input_embedding.is_some() { "0" } else { "none" };
+                let what = format!("expected 1 (map) or 2 (dense) in an attention body without a tower, got {got}");
+                Err(unsupported("input_embedding", what))
+            }
             (0, false) => Ok(BodyKind::Attention(Embedding::None)),
             (1, _) => Ok(BodyKind::Attention(Embedding::Map)),
             (2, _) => Ok(BodyKind::Attention(Embedding::Dense)),
-            (other, _) => Err(unsupported("input_embedding", format!("Input embedding {other} is not supported"))),
+            (other, _) => {
+                let what = format!("expected 0 (none), 1 (map) or 2 (dense), got {other}");
+                Err(unsupported("input_embedding", what))
+            }
         },
-        (other, _) => Err(unsupported("network", format!("Network format {other} is not supported"))),
+        (other, _) => Err(unknown_network(other)),
     }
+}
+
+fn unknown_network(number: u64) -> NetError {
+    let onnx = if number == ONNX { " (an ONNX model)" } else { "" };
+    let what = format!("Network format {number}{onnx} is not supported: expected 1 to 4, 6, 7 or 134");
+    unsupported("network", what)
 }
 
 fn policy_of(number: u64) -> Result<PolicyKind, NetError> {
@@ -247,7 +269,12 @@ fn policy_of(number: u64) -> Result<PolicyKind, NetError> {
         1 => Ok(PolicyKind::Classical),
         2 => Ok(PolicyKind::Convolution),
         3 => Ok(PolicyKind::Attention),
-        other => Err(unsupported("policy", format!("Policy format {other} is not supported"))),
+        other => {
+            let what = format!(
+                "Policy format {other} is not supported: expected 1 (classical), 2 (convolution) or 3 (attention)"
+            );
+            Err(unsupported("policy", what))
+        }
     }
 }
 
@@ -255,7 +282,10 @@ fn value_of(number: u64) -> Result<ValueKind, NetError> {
     match number {
         1 => Ok(ValueKind::Classical),
         2 => Ok(ValueKind::Wdl),
-        other => Err(unsupported("value", format!("Value format {other} is not supported"))),
+        other => {
+            let what = format!("Value format {other} is not supported: expected 1 (classical) or 2 (WDL)");
+            Err(unsupported("value", what))
+        }
     }
 }
 
@@ -263,7 +293,10 @@ fn moves_left_of(number: u64) -> Result<bool, NetError> {
     match number {
         0 => Ok(false),
         1 => Ok(true),
-        other => Err(unsupported("moves_left", format!("Moves left head format {other} is not supported"))),
+        other => {
+            let what = format!("Moves left head format {other} is not supported: expected 0 (none) or 1");
+            Err(unsupported("moves_left", what))
+        }
     }
 }
 
@@ -271,7 +304,10 @@ fn default_activation_of(number: u64) -> Result<Activation, NetError> {
     match number {
         0 => Ok(Activation::Relu),
         1 => Ok(Activation::Mish),
-        other => Err(unsupported("default_activation", format!("Default activation {other} is not supported"))),
+        other => {
+            let what = format!("Default activation {other} is not supported: expected 0 (ReLU) or 1 (Mish)");
+            Err(unsupported("default_activation", what))
+        }
     }
 }
 
@@ -288,7 +324,7 @@ fn activation_of(field: &str, number: u64, default: Activation) -> Result<Activa
         7 => Activation::Swish,
         8 => Activation::Relu2,
         9 => Activation::Softmax,
-        other => return Err(unsupported(field, format!("Activation {other} is not supported"))),
+        other => return Err(unsupported(field, format!("Activation {other} is not supported: expected 0 to 9"))),
     })
 }
 
@@ -331,14 +367,29 @@ mod tests {
         assert!(Architecture::of(&net(Some(SOUND), 1, [0, 33, 0])).is_ok());
         let at = "format.network_format";
         for (format, expected) in [
-            (NetworkFormat { input: 6, ..SOUND }, format!("{at}.input: Input format 6 is not supported")),
-            (NetworkFormat { network: 9, ..SOUND }, format!("{at}.network: Network format 9 is not supported")),
+            (
+                NetworkFormat { input: 6, ..SOUND },
+                format!("{at}.input: Input format 6 is not supported: expected 1 to 5, 132 or 133"),
+            ),
+            (
+                NetworkFormat { network: 9, ..SOUND },
+                format!("{at}.network: Network format 9 is not supported: expected 1 to 4, 6, 7 or 134"),
+            ),
             (NetworkFormat { network: 7, ..SOUND }, "weights.encoder: expected at least one layer".to_string()),
-            (NetworkFormat { network: 5, ..SOUND }, "onnx_model: the network is an ONNX model".to_string()),
+            (
+                NetworkFormat { network: 5, ..SOUND },
+                format!("{at}.network: Network format 5 (an ONNX model) is not supported: expected 1 to 4, "),
+            ),
             (NetworkFormat { ffn_activation: 10, ..SOUND }, format!("{at}.ffn_activation: Activation 10 is not")),
             (NetworkFormat { ffn_activation: 9, ..SOUND }, format!("{at}.ffn_activation: a softmax in a feed-forward")),
-            (NetworkFormat { policy: 0, ..SOUND }, format!("{at}.policy: Policy format 0 is not supported")),
-            (NetworkFormat { value: 3, ..SOUND }, format!("{at}.value: Value format 3 is not supported")),
+            (
+                NetworkFormat { policy: 0, ..SOUND },
+                format!("{at}.policy: Policy format 0 is not supported: expected 1 (classical), 2 "),
+            ),
+            (
+                NetworkFormat { value: 3, ..SOUND },
+                format!("{at}.value: Value format 3 is not supported: expected 1 (classical) or 2 (WDL)"),
+            ),
             (NetworkFormat { moves_left: 2, ..SOUND }, format!("{at}.moves_left: Moves left head format 2")),
             (
                 NetworkFormat { default_activation: 2, ..SOUND },
@@ -348,6 +399,15 @@ mod tests {
         ] {
             let error = refused(&net(Some(format), 1, [0, 21, 0]));
             assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn onnx_models_are_named() {
+        for (network, weights) in [(4, None), (5, None), (5, Some(Weights::default()))] {
+            let format = NetworkFormat { network, ..SOUND };
+            let net = Net { has_onnx_model: true, weights, ..net(Some(format), 1, [0, 33, 0]) };
+            assert_eq!(refused(&net), "onnx_model: the network is an ONNX model: not supported");
         }
     }
 
@@ -412,9 +472,14 @@ mod tests {
     fn attention_bodies_that_are_refused() {
         let body = NetworkFormat { network: 7, policy: 3, ..SOUND };
         let at = "format.network_format";
+        let bare = format!("{at}.input_embedding: expected 1 (map) or 2 (dense) in an attention body without a tower");
         for (format, expected) in [
-            (body, format!("{at}.input_embedding: an attention body on bare planes")),
-            (NetworkFormat { input_embedding: Some(3), ..body }, format!("{at}.input_embedding: Input embedding 3")),
+            (body, format!("{bare}, got none")),
+            (NetworkFormat { input_embedding: Some(0), ..body }, format!("{bare}, got 0")),
+            (
+                NetworkFormat { input_embedding: Some(3), ..body },
+                format!("{at}.input_embedding: expected 0 (none), 1 (map) or 2 (dense), got 3"),
+            ),
             (
                 NetworkFormat { input_embedding: Some(1), policy: 2, ..body },
                 format!("{at}.policy: a convolution policy head on an attention body is not supported"),

@@ -39,6 +39,12 @@ pub struct HeadChoice {
     pub value: String,
 }
 
+impl HeadChoice {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted { policy: Some(&self.policy), value: Some(&self.value) }
+    }
+}
+
 impl Default for HeadChoice {
     fn default() -> Self {
         Self { policy: DEFAULT_POLICY.to_string(), value: DEFAULT_VALUE.to_string() }
@@ -100,7 +106,7 @@ impl Network {
     /// # Errors
     /// Like [`Network::read`]; also if the network has no head with that name.
     pub fn read_heads(path: impl AsRef<Path>, choice: &HeadChoice) -> Result<Self, NetError> {
-        Self::from_bytes_heads(&container::read_file(path.as_ref(), container::check_kind)?, choice)
+        Self::build(&container::read_file(path.as_ref(), container::check_kind)?, &choice.wanted())
     }
 
     /// Reads a network file with its default heads or, for one that it lacks, the first of [`Facts::policy_heads`] or
@@ -129,13 +135,12 @@ impl Network {
     /// # Errors
     /// Like [`Network::read_heads`].
     pub fn from_bytes_heads(file: &[u8], choice: &HeadChoice) -> Result<Self, NetError> {
-        Self::build(file, &Wanted { policy: Some(&choice.policy), value: Some(&choice.value) })
+        Self::build(&container::message(file)?, &choice.wanted())
     }
 
-    fn build(file: &[u8], wanted: &Wanted<'_>) -> Result<Self, NetError> {
-        let message = container::message(file)?;
+    fn build(message: &[u8], wanted: &Wanted<'_>) -> Result<Self, NetError> {
         let mut net = Net::default();
-        net.merge(&message)?;
+        net.merge(message)?;
         let architecture = Architecture::of(&net)?;
         let weights =
             net.weights.as_ref().ok_or_else(|| NetError::malformed("weights", "expected weights, got none"))?;

@@ -565,4 +565,18 @@ impl<'a> Message<'a> for Net<'a> {
         }
         Ok(())
     }
+
+    fn name(number: u64) -> String {
+        let known = match number {
+            1 => "magic",
+            2 => "license",
+            3 => "min_version",
+            4 => "format",
+            5 => "training_params",
+            10 => "weights",
+            11 => "onnx_model",
+            _ => return format!("field {number}"),
+        };
+        known.to_string()
+    }
 }

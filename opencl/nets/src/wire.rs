@@ -63,11 +63,19 @@ pub(crate) trait Message<'a> {
     /// Takes the field with this number; a field that it does not know is skipped.
     fn set(&mut self, number: u64, value: Value<'a>) -> Result<(), NetError>;
 
+    /// What the field with this number is called, for the error that it is cut off; it may be known to no reader.
+    fn name(number: u64) -> String {
+        format!("field {number}")
+    }
+
     /// Takes every field of `bytes`.
     fn merge(&mut self, bytes: &'a [u8]) -> Result<(), NetError> {
-        let mut reader = Reader { rest: bytes, len: bytes.len() };
+        let mut reader = Reader { rest: bytes, len: bytes.len(), number: None };
         while !reader.rest.is_empty() {
-            let (number, value) = reader.field()?;
+            let (number, value) = reader.field().map_err(|e| match reader.number {
+                Some(number) => e.within(&Self::name(number)),
+                None => e,
+            })?;
             self.set(number, value)?;
         }
         Ok(())
@@ -87,6 +95,8 @@ pub(crate) fn merge<'a, M: Message<'a> + Default>(
 struct Reader<'a> {
     rest: &'a [u8],
     len: usize,
+    /// The number of the field that is being read, once it is known.
+    number: Option<u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -98,11 +108,13 @@ impl<'a> Reader<'a> {
     }
 
     fn field(&mut self) -> Result<(u64, Value<'a>), NetError> {
+        self.number = None;
         let tag = self.varint()?;
         let number = tag >> 3;
         if number == 0 || number >= 1 << 29 {
             return Err(self.fault(format_args!("expected a field number from 1 to 2^29 - 1, got {number}")));
         }
+        self.number = Some(number);
         let value = match tag & 7 {
             0 => Value::Varint(self.varint()?),
             1 => {
@@ -118,7 +130,7 @@ impl<'a> Reader<'a> {
                 Value::Fixed32(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
             }
             other => {
-                return Err(self.fault(format_args!("field {number}: expected wire type 0, 1, 2 or 5, got {other}")));
+                return Err(self.fault(format_args!("expected wire type 0, 1, 2 or 5, got {other}")));
             }
         };
         Ok((number, value))
@@ -196,10 +208,11 @@ mod tests {
     fn faults_are_named() {
         for (bytes, expected) in [
             (&[0x08][..], "at byte 1 of 1 in the message: truncated in a varint"),
-            (&[0x0b], "field 1: expected wire type 0, 1, 2 or 5, got 3"),
+            (&[0x08, 0x80], "field 1: at byte 1 of 2 in the message: truncated in a varint"),
+            (&[0x0b], "field 1: at byte 1 of 1 in the message: expected wire type 0, 1, 2 or 5, got 3"),
             (&[0x00, 0x00], "expected a field number from 1"),
             (&[0x80, 0x80, 0x80, 0x80, 0x10, 0x00], "expected a field number from 1"),
-            (&[0x0a, 5, 1], "truncated: expected 5 more bytes, got 1"),
+            (&[0x0a, 5, 1], "field 1: at byte 2 of 3 in the message: truncated: expected 5 more bytes, got 1"),
             (&[0x0d, 1, 2, 3], "truncated: expected 4 more bytes, got 3"),
             (
                 &[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],

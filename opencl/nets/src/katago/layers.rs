@@ -78,6 +78,9 @@ pub(super) fn norm(reader: &mut Reader<'_>, channels: usize) -> Result<Norm, Net
     reader.begin("a batch norm")?;
     reader.known("channels", Some(channels))?;
     let epsilon = reader.float("epsilon")?;
+    if epsilon <= 0.0 {
+        return Err(reader.malformed(format_args!("expected an epsilon above 0, got {epsilon}")));
+    }
     let has_scale = reader.flag("whether there is a scale")?;
     let has_bias = reader.flag("whether there is a bias")?;
     let mut array = |wanted: bool, otherwise: f32| match wanted {
@@ -91,7 +94,7 @@ pub(super) fn norm(reader: &mut Reader<'_>, channels: usize) -> Result<Norm, Net
     for channel in 0..channels {
         scale[channel] /= (variance[channel] + epsilon).sqrt();
         shift[channel] -= mean[channel] * scale[channel];
-        // A variance below 0 gives NaN, a variance of 0 without an epsilon gives infinity.
+        // A variance far enough below 0 gives NaN, one that epsilon just makes up for gives infinity.
         if !(scale[channel].is_finite() && shift[channel].is_finite()) {
             let (mean, variance) = (mean[channel], variance[channel]);
             return Err(reader.malformed(format_args!(
@@ -157,9 +160,13 @@ mod tests {
         assert_eq!((scaled.scale, scaled.shift), (vec![3.0, 2.0], vec![-3.0, 4.0]));
         let shifted = read("n 2 0.75 0 1  1 -2  0.25 3.25  3 4 act").unwrap();
         assert_eq!((shifted.scale, shifted.shift), (vec![1.0, 0.5], vec![2.0, 5.0]));
-        for bad in ["n 2 0.75 0 0  1 -2  0.25 -3.25 act", "n 2 0 0 0  1 -2  0.25 0 act"] {
+        for bad in ["n 2 0.75 0 0  1 -2  0.25 -3.25 act", "n 2 0.25 0 0  1 -2  0.25 -0.25 act"] {
             let error = read(bad).unwrap_err();
             assert!(error.starts_with("n: expected what folds into finite numbers, got mean -2, variance "), "{error}");
+        }
+        for (epsilon, got) in [("0", "0"), ("-0.5", "-0.5")] {
+            let error = read(&format!("n 2 {epsilon} 0 0  1 -2  0.25 3.25 act")).unwrap_err();
+            assert_eq!(error, format!("n: expected an epsilon above 0, got {got}, at byte 4 of the unpacked file"));
         }
     }
 

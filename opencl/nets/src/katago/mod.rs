@@ -70,7 +70,7 @@ pub struct Model {
     pub parameters: u64,
 }
 
-/// What the value head's numbers are multiplied with, in points of the board. A file in which one is below 0 is
+/// What the value head's numbers are multiplied with, in points of the board. A file in which one is not above 0 is
 /// refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Multipliers {
@@ -109,7 +109,7 @@ impl Model {
     /// # Errors
     /// If the file can't be read, is of another kind or damaged, or contains something that isn't supported.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, NetError> {
-        Self::from_bytes(&container::read_file(path.as_ref(), check)?)
+        Self::parse(&container::read_file(path.as_ref(), check)?)
     }
 
     /// Reads a model from the bytes of its file, compressed or not.
@@ -120,9 +120,12 @@ impl Model {
     /// # Errors
     /// Like [`Model::read`].
     pub fn from_bytes(file: &[u8]) -> Result<Self, NetError> {
-        let bytes = container::unpack(file, check)?;
-        let reader = &mut Reader::new(&bytes);
-        let name = reader.word("the model's name")?.to_string();
+        Self::parse(&container::unpack(file, check)?)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, NetError> {
+        let reader = &mut Reader::new(bytes);
+        let name = reader.word("the model's name, in printable ASCII")?.to_string();
         reader.version = version(reader)?;
         reader.known("input planes", Some(PLANES))?;
         reader.known("global inputs", Some(GLOBALS))?;
@@ -179,14 +182,17 @@ impl Multipliers {
     }
 }
 
-/// Reads a multiplier, at least 0, since a root is taken of errors and deviations are never below 0. Networks have 0.25
-/// to some hundred here.
+/// Reads a multiplier, above 0 as in KataGo: a root is taken of errors, and deviations are never below 0. Networks have
+/// 0.25 to some hundred here.
 fn multiplier(reader: &mut Reader<'_>) -> Result<f32, NetError> {
     let factor = reader.float("a multiplier")?;
-    if !(0.0..=MOST_MULTIPLIED).contains(&factor) {
-        return Err(reader.malformed(format_args!("expected a multiplier from 0 to {MOST_MULTIPLIED}, got {factor:?}")));
+    match factor > 0.0 && factor <= MOST_MULTIPLIED {
+        true => Ok(factor),
+        false => {
+            Err(reader
+                .malformed(format_args!("expected a multiplier above 0, at most {MOST_MULTIPLIED}, got {factor:?}")))
+        }
     }
-    Ok(factor)
 }
 
 /// What the header says from version 15 on.
@@ -226,7 +232,8 @@ pub fn is_model(path: impl AsRef<Path>) -> bool {
 /// Whether `start` begins as a model does: with a name, the format's version and the number of planes.
 pub(crate) fn begins(start: &[u8]) -> bool {
     let mut tokens = start.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty());
-    let name = |token: &[u8]| token.iter().all(u8::is_ascii_graphic);
+    // A name with other letters, or behind a byte order mark, is not allowed; but it is the reader that says so.
+    let name = |token: &[u8]| token.iter().all(|byte| byte.is_ascii_graphic() || !byte.is_ascii());
     let number = |token: &[u8]| token.len() <= 4 && token.iter().all(u8::is_ascii_digit);
     tokens.next().is_some_and(name) && tokens.next().is_some_and(number) && tokens.next().is_some_and(number)
 }

@@ -99,13 +99,13 @@ fn multipliers_that_make_no_sense() {
         format!("{}\n", lines.join("\n")).into_bytes()
     };
     for line in 4..11 {
-        for word in ["0", "0.25", "150", "1000000"] {
+        for word in ["1e-9", "0.25", "150", "1000000"] {
             assert!(read(&edited(line, word), "a multiplier").is_ok(), "line {line}: {word}");
         }
-        for word in ["-1", "-0.001", "1000001", "3e38"] {
+        for word in ["0", "-1", "-0.001", "1000001", "3e38"] {
             let error = refused(&edited(line, word)).to_string();
             let shown: f32 = word.parse().expect("a number");
-            let expected = format!("expected a multiplier from 0 to 1000000, got {shown:?}, at byte ");
+            let expected = format!("expected a multiplier above 0, at most 1000000, got {shown:?}, at byte ");
             assert!(error.contains(&expected), "line {line}: {error}");
         }
     }
@@ -244,6 +244,20 @@ fn what_is_not_read_is_named() {
     }
 }
 
+#[test]
+fn names_are_ascii() {
+    let sound = lines(8).join("\n");
+    let (name, rest) = sound.split_once('\n').expect("a name");
+    for (bad, shown) in [
+        (format!("\u{feff}{name}"), "\\xef\\xbb\\xbfrandom-v8\" …"),
+        (format!("r\u{e9}seau-{name}"), "r\\xc3\\xa9seau-random-"),
+    ] {
+        let error = refused(format!("{bad}\n{rest}").as_bytes());
+        let expected = format!("header: expected the model's name, in printable ASCII, got \"{shown}");
+        assert!(error.fault == Fault::Malformed && error.to_string().starts_with(&expected), "{error}");
+    }
+}
+
 /// Lines are counted from the encoder's name on.
 #[test]
 fn encoders_of_wrong_sizes() {
@@ -316,7 +330,7 @@ fn a_nested_block_holds_no_other() {
 #[test]
 fn thousands_of_blocks() {
     let sound = lines(8);
-    let block = "ordinary_block o n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1 n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1";
+    let block = "ordinary_block o n 1 1 0 0 1 1 a c 1 1 1 1 1 1 1 n 1 1 0 0 1 1 a c 1 1 1 1 1 1 1";
     // A trunk of one channel, with nothing behind its blocks.
     let file = |announced: usize, kept: &str| {
         let header = format!("{}\n8\n22\n19\ntrunk {announced} 1 1 1 1 1\n", sound[0]);
@@ -336,7 +350,7 @@ fn thousands_of_blocks() {
     }
     // Blocks in nested ones are counted as well as those of the trunk.
     let nested =
-        |count: usize| format!("nested_bottleneck_block b {count} n 1 0 0 0 1 1 a c 1 1 1 1 1 1 1\n{}", many(count));
+        |count: usize| format!("nested_bottleneck_block b {count} n 1 1 0 0 1 1 a c 1 1 1 1 1 1 1\n{}", many(count));
     for (announced, blocks, expected) in [
         (1, nested(1023), "c: expected the name of a batch norm, got the end of the file"),
         (1, nested(1024), "b: expected at most 1024 blocks in all, got 1025 or more, at byte "),

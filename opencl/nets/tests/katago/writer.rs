@@ -323,17 +323,17 @@ impl Writer {
         self.array(&turned);
     }
 
-    /// Writes a norm with mean 0, variance 4 and no epsilon, for which folding is exact.
+    /// Writes a norm with mean 0, and a variance that makes 1 or 4 with its epsilon, for which folding is exact.
     fn norm(&mut self, name: &str, norm: &Norm) {
         let channels = norm.scale.len();
         let scaled = norm.scale.iter().any(|&scale| scale != 1.0);
         let shifted = norm.shift.iter().any(|&shift| shift != 0.0);
         self.line(name);
         self.line(channels);
-        self.line("0");
+        self.line("0.25");
         self.lines(&[usize::from(scaled), usize::from(shifted)]);
         self.array(&vec![0.0; channels]);
-        self.array(&vec![if scaled { 4.0 } else { 1.0 }; channels]);
+        self.array(&vec![if scaled { 3.75 } else { 0.75 }; channels]);
         self.out.parameters -= 2 * channels as u64;
         if scaled {
             self.array(&norm.scale.iter().map(|scale| scale * 2.0).collect::<Vec<_>>());
