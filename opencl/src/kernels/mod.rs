@@ -255,6 +255,13 @@ impl<'a> Kernels<'a> {
         }
     }
 
+    /// Sends `numbers`, followed by zeros up to `padded` numbers.
+    fn upload_padded(&self, numbers: &[f32], padded: usize) -> Result<Buffer, Error> {
+        let mut numbers = numbers.to_vec();
+        numbers.resize(padded, 0.0);
+        self.session.upload(&numbers)
+    }
+
     /// Sends packed weights in the precision in which kernels read them.
     fn upload_weights(&self, packed: &[f32]) -> Result<Buffer, Error> {
         match self.precision {
@@ -364,7 +371,25 @@ impl<'a> Kernels<'a> {
         let options = |lanes| format!("-DLANES={lanes} {options}");
         let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
         let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };
-        Ok(Launch::new(self, kernel, range, args.len()).by_position())
+        Ok(Launch::new(self, kernel, range, args.len()).with(Items::ByPosition))
+    }
+
+    /// A launch of a kernel whose groups along dimension 1 have items for at most `lines` times [`LINE`] numbers, and
+    /// whose items work together; `across` says how many groups of a size a position has. The argument `batch` comes
+    /// last.
+    fn in_lines(
+        &mut self,
+        family: Family,
+        options: impl Fn(usize) -> String,
+        name: &str,
+        args: &[Arg<'_>],
+        lines: usize,
+        across: impl Fn(usize) -> usize,
+    ) -> Result<Launch, Error> {
+        let sizes = self.along_second(self.lanes_for(LINE * lines));
+        let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
+        let range = Range { each: 1, whole: 1, across: across(lanes), local: [1, lanes] };
+        Ok(Launch::new(self, kernel, range, args.len()).with(Items::Together))
     }
 
     /// A launch of a kernel with `across` groups of one item for each position, as the CPU variant has them; the
@@ -420,6 +445,10 @@ fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
 /// How many items a group has that takes a position through the whole network: those of a product's group for a
 /// chessboard, with four squares each.
 const ALONE_ITEMS: usize = 256;
+
+/// How many neighbouring numbers the items of a group read together in the GPU variant, `LINE` in norm.cl and pool.cl:
+/// what a device loads at once.
+const LINE: usize = 16;
 
 /// A power of two and all smaller ones: a device that refuses groups of one size may accept a smaller one.
 fn halves(most: usize) -> Vec<usize> {
@@ -478,14 +507,23 @@ const COMMON: &str = include_str!("common.cl");
 pub(crate) struct Launch {
     compiled: Compiled,
     range: Range,
-    /// See [`Launch::by_position`].
-    by_position: bool,
-    /// See [`Launch::together`].
-    together: bool,
+    items: Items,
     max_batch: usize,
     /// Index of the argument `batch`, and the value that it was set to.
     batch_arg: usize,
     batch: usize,
+}
+
+/// How the items of a launch go with each other, for [`network`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Items {
+    /// The items of all positions that read the same weights follow each other.
+    ByWeights,
+    /// All items of a position (or of a group's part of the batch) follow each other, because they read or write
+    /// neighbouring memory.
+    ByPosition,
+    /// The items of a group work together.
+    Together,
 }
 
 /// What a layer enqueues: for large batches other launches than for small ones, if that is faster.
@@ -586,19 +624,12 @@ struct Range {
 
 impl Launch {
     fn new(kernels: &Kernels<'_>, compiled: Compiled, range: Range, batch_arg: usize) -> Self {
-        Self { compiled, range, by_position: false, together: false, max_batch: kernels.max_batch, batch_arg, batch: 0 }
+        Self { compiled, range, items: Items::ByWeights, max_batch: kernels.max_batch, batch_arg, batch: 0 }
     }
 
-    /// For [`network`]: sets the order of items so that all items of a position (or of a group's part of the batch)
-    /// follow each other, because they read or write neighbouring memory. Without this, the items of all positions that
-    /// read the same weights follow each other.
-    fn by_position(self) -> Self {
-        Self { by_position: true, ..self }
-    }
-
-    /// For [`network`]: says that the items of a group work together.
-    fn together(self) -> Self {
-        Self { together: true, ..self }
+    /// The same launch with items that go otherwise than [`Items::ByWeights`].
+    fn with(self, items: Items) -> Self {
+        Self { items, ..self }
     }
 
     /// The kernel's arguments, except for the batch, which comes last.
