@@ -16,7 +16,7 @@ pub(super) fn dense(matrix: &[f32], rows: usize) -> Vec<Block> {
     blocks_of_rows(matrix, rows, Block::ZERO, |block, row, weight| block.0[row] = weight)
 }
 
-/// Like [`dense`], in 16 bits; it is filled up with the number zero, whatever that stands for.
+/// Like [`dense`], in 16 bits; padded with the 16-bit number 0, even where that doesn't stand for 0.0.
 pub(super) fn linear(matrix: &[f32], rows: usize, linear: Linear) -> Vec<Shorts> {
     blocks_of_rows(matrix, rows, Shorts::ZERO, |block, row, weight| block.0[row] = linear.number(weight))
 }

@@ -179,10 +179,7 @@ impl<'a> Kernels<'a> {
 
     /// How many floats the vectors of a span have, if nothing requires a smaller one: `FULL_SPAN` in common.cl.
     fn full_span(&self) -> usize {
-        match self.tuning.vector {
-            16 => 4 * 16,
-            vector => 2 * vector,
-        }
+        full_span(self.tuning.vector)
     }
 
     /// How many channels a block has in the output of a convolution.
@@ -442,6 +439,14 @@ fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
     })
 }
 
+/// See [`Kernels::full_span`].
+fn full_span(vector: usize) -> usize {
+    match vector {
+        16 => 4 * 16,
+        vector => 2 * vector,
+    }
+}
+
 /// How many items a group has that takes a position through the whole network: those of a product's group for a
 /// chessboard, with four squares each.
 const ALONE_ITEMS: usize = 256;
@@ -688,7 +693,9 @@ fn activation_code(activation: Activation) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{attention, dense};
+    use super::*;
+    use crate::graph::SELU;
+    use crate::int8;
 
     /// Numbers that a launcher counts with and its text, too.
     #[test]
@@ -702,5 +709,31 @@ mod tests {
         ] {
             assert!(source.contains(&line), "{line}");
         }
+    }
+
+    /// Numbers that are stated in Rust and in a text, besides those of launchers.
+    #[test]
+    fn texts_have_the_numbers_of_their_definitions() {
+        let spans = [16, 8].map(|vector| full_span(vector) / vector);
+        let (lambda, alpha) = SELU;
+        for (source, part) in [
+            (COMMON, format!("#define FULL_SPAN (VEC == 16 ? {} : {})\n", spans[0], spans[1])),
+            (COMMON, format!("return x > (T)0.0f ? {lambda}f * x : {}f * (EXP(x) - 1.0f);", lambda * alpha)),
+            (quantise::FAMILY.source, format!("steps[n] = most / {:.1}f;", int8::MOST)),
+            (quantise::FAMILY.source, format!("per_step = most > 0.0f ? {:.1}f / most : 0.0f;", int8::MOST)),
+        ] {
+            assert!(source.contains(&part), "{part}");
+        }
+        assert!([4, 8].iter().all(|&vector| full_span(vector) / vector == spans[1]));
+    }
+
+    #[test]
+    fn activations_have_their_numbers_in_the_text() {
+        for activation in Activation::ELEMENTWISE {
+            let name = format!("{activation:?}").to_uppercase();
+            let line = format!("#define ACT_{name} {}\n", activation_code(activation));
+            assert!(COMMON.contains(&line), "{line}");
+        }
+        assert_eq!(COMMON.matches("#define ACT_").count(), Activation::ELEMENTWISE.len());
     }
 }
