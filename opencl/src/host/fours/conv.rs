@@ -20,7 +20,7 @@ pub(in crate::host) struct ConvPanels<'a> {
     /// `[panels][fours of input channels][TAPS]`, zeros where there are fewer channels.
     pub weights: &'a [Weights],
     /// `[panels]`.
-    pub ends: &'a [Ends],
+    pub ends: &'a [Ends<PANEL>],
     /// What a step of the input is worth.
     pub step: f32,
     /// `[fours of input channels][plane]`.

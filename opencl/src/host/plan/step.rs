@@ -3,7 +3,7 @@
 use super::Place;
 use crate::graph::Activation;
 use crate::host::board::{Board, LANES};
-use crate::host::fours::{self, Four, RowEnds};
+use crate::host::fours::{self, Four};
 use crate::host::kernel::TILE;
 use crate::host::linear::{Linear, Shorts};
 use crate::host::product::{Block, attention_room};
@@ -97,7 +97,7 @@ pub(in crate::host) struct FourWeights {
     /// `[panels][fours of inputs][taps]`.
     pub weights: Vec<fours::Weights>,
     /// What follows the sums, `[panels]`.
-    pub ends: Vec<fours::Ends>,
+    pub ends: Vec<fours::Ends<{ fours::PANEL }>>,
 }
 
 /// The weights of a 1×1 convolution in eight bits.
@@ -105,7 +105,7 @@ pub(in crate::host) struct PointwiseFourWeights {
     /// See [`crate::host::fours::Pointwise::weights`].
     pub weights: Vec<Four>,
     /// What follows the sums, `[panels]`.
-    pub ends: Vec<RowEnds>,
+    pub ends: Vec<fours::Ends<TILE>>,
 }
 
 /// A convolution's weights in tiles.
