@@ -358,7 +358,7 @@ pub(super) fn activate<M: Arith>(activation: Activation, y: &mut [f32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::{self, Isa};
+    use super::super::{isa::Isa, kernel};
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@ mod product;
 mod x86;
 
 use super::arith::Form;
-use super::kernel::versions;
+use super::isa::versions;
 use crate::int8;
 pub(super) use conv::{ConvPanels, TAPS, TILE_PANELS, conv};
 pub(super) use product::{DensePanels, Pointwise, dense, pointwise};
@@ -72,10 +72,10 @@ trait Dots {
 macro_rules! with_dots {
     ($(#[$doc:meta])* $name:ident = $body:ident($($arg:ident: $type:ty),* $(,)?)) => {
         $(#[$doc])*
-        pub(in crate::host) fn $name(isa: crate::host::kernel::Isa, $($arg: $type),*) {
+        pub(in crate::host) fn $name(isa: crate::host::isa::Isa, $($arg: $type),*) {
             #[cfg(target_arch = "x86_64")]
-            use crate::host::{fours::x86, kernel::Found};
-            use crate::host::{fours::portable::Arrays, kernel::Isa};
+            use crate::host::{fours::x86, isa::Found};
+            use crate::host::{fours::portable::Arrays, isa::Isa};
             match isa {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx512(Found { fours: true, .. }) => {

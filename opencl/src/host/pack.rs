@@ -1,8 +1,8 @@
 //! Weights in the order that the kernels want, packed once for a plan.
 
 use super::board::LANES;
+use super::direct::{BLOCK, TILE};
 use super::fours::{self, Four};
-use super::kernel::{BLOCK, TILE};
 use super::linear::{Linear, Shorts};
 use super::plan::{FourWeights, PointwiseFourWeights};
 use super::product::{Block, COLUMNS};

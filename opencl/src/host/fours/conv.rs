@@ -4,7 +4,7 @@
 use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
 use crate::host::arith::{Form, Ranks};
 use crate::host::board::{Board, LANES};
-use crate::host::kernel::store;
+use crate::host::direct::store;
 
 /// Rows and columns of the kernel; the weights for an input and an output channel.
 const KERNEL: usize = 3;

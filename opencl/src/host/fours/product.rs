@@ -3,7 +3,7 @@
 use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
 use crate::graph::Activation;
 use crate::host::arith::{Arith, activate_vector};
-use crate::host::kernel::TILE;
+use crate::host::direct::TILE;
 use crate::host::product::{Block, ByColumns, COLUMNS, Product, make_all, make_columns, side_by_side};
 use std::marker::PhantomData;
 

@@ -3,8 +3,8 @@
 use super::Place;
 use crate::graph::Activation;
 use crate::host::board::{Board, LANES};
+use crate::host::direct::TILE;
 use crate::host::fours::{self, Four};
-use crate::host::kernel::TILE;
 use crate::host::linear::{Linear, Shorts};
 use crate::host::product::{Block, attention_room};
 use crate::host::tiles::{self, Layout, Operand, Steps};
@@ -64,7 +64,7 @@ pub(in crate::host) enum ConvWeights {
     Pointwise(Vec<f32>),
     /// 5×5: like 1×1, with each tap of an input as an input of its own; the elements of all values are side by side.
     Columns(ColumnWeights),
-    /// `[panels]` of what [`crate::host::kernel::ConvPanel::weights`] describes.
+    /// `[panels]` of what [`crate::host::direct::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
     /// See [`crate::host::winograd`].
     Winograd(WinogradWeights),
@@ -122,7 +122,7 @@ pub(in crate::host) struct TileWeights {
     pub bias: Vec<[f32; tiles::ROWS]>,
 }
 
-/// Squeeze and excitation, weights transposed: see [`crate::host::kernel::Se`].
+/// Squeeze and excitation, weights transposed: see [`crate::host::se::Se`].
 pub(in crate::host) struct Se {
     pub hidden: usize,
     pub w1: Vec<f32>,
