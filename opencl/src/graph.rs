@@ -460,6 +460,11 @@ impl Graph {
         self.int8.get(layer).copied().unwrap_or(false)
     }
 
+    /// Whether some layer is marked to multiply in whole numbers of eight bits.
+    pub fn has_int8(&self) -> bool {
+        (0..self.layers.len()).any(|layer| self.is_int8(layer))
+    }
+
     /// Whether a layer can multiply in whole numbers of eight bits: a convolution other than 5×5, a dense layer or a
     /// smolgen, if its sums fit into 32 bits.
     pub fn can_be_int8(&self, layer: usize) -> bool {

@@ -16,17 +16,21 @@
 mod arith;
 mod board;
 mod columns;
+mod direct;
 // Other processors' instructions for it are not in stable Rust.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 mod fours;
+mod isa;
 mod kernel;
 mod linear;
 mod needs;
+mod norm;
 mod pack;
 pub mod plain;
 mod plan;
 mod product;
 mod run;
+mod se;
 mod sharing;
 mod team;
 #[cfg(test)]
@@ -40,7 +44,7 @@ mod x86;
 
 use crate::backend::{Backend, BackendError, Chores, Outputs, batch_of};
 use crate::graph::Graph;
-use kernel::Isa;
+use isa::Isa;
 use plan::Plan;
 use run::{Job, Jobs, Workspace};
 use sharing::Sharing;

@@ -29,6 +29,10 @@ pub use choice::{Choice, Loss, choose, choose_within, divergence};
 /// The largest whole number (a sign and seven bits); the smallest is its negative.
 pub const MOST: f32 = 127.0;
 
+/// 1.5 · 2²³. A float of this size has a last bit that is worth 1: after this is added, the low bits are the nearest
+/// whole number, of two equally near ones the even one.
+pub(crate) const NEAREST: f32 = 12_582_912.0;
+
 /// How many products a sum in 32 bits can hold. Weights are within ±127. The host adds 128 to each input, so that it
 /// has no sign, and subtracts 128 times the sum of the weights at the end, which has to fit as well.
 pub const MOST_INPUTS: usize = i32::MAX as usize / (127 * 128);
@@ -74,10 +78,8 @@ pub fn per_step(most: f32) -> f32 {
 // It is always inlined: a function that is not inlined is not compiled for the instructions of the host's forms.
 #[inline(always)]
 pub fn round(x: f32, per_step: f32) -> i8 {
-    // 1.5 · 2²³: a float of this size has steps of 1, so that the addition rounds, and the lowest bits are those of the
-    // whole number. A NaN that comes from infinity becomes 0. Unlike a cast this is vectorised.
-    const BESIDE: f32 = 12_582_912.0;
-    (x * per_step + BESIDE).to_bits() as i8
+    // A NaN that comes from infinity becomes 0. Unlike a cast this is vectorised.
+    (x * per_step + NEAREST).to_bits() as i8
 }
 
 #[cfg(test)]

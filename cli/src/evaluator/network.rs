@@ -93,7 +93,7 @@ mod tests {
             for precision in [Precision::Fp32, Precision::Fp16, Precision::Int8] {
                 settings.precision = precision;
                 let graph = Arc::new(prepare(&settings).unwrap().0.graph);
-                let has_int8 = (0..graph.layers().len()).any(|layer| graph.is_int8(layer));
+                let has_int8 = graph.has_int8();
                 assert!(precision == Precision::Int8 || !has_int8);
                 for (variant, winograd) in [(Variant::Cpu, 0), (Variant::Cpu, 4), (Variant::Gpu, 0), (Variant::Gpu, 4)]
                 {

@@ -7,8 +7,8 @@ use crate::pack::{Floats, Layer, Weights};
 /// The largest whole number; the smallest is its negative.
 const MOST: f32 = 127.0;
 
-/// A float of this size has a last bit that is worth 1: after this is added, the low bits are the nearest whole number,
-/// of two equally near ones the even one.
+/// 1.5 · 2²³. A float of this size has a last bit that is worth 1: after this is added, the low bits are the nearest
+/// whole number, of two equally near ones the even one.
 const NEAREST: f32 = 12_582_912.0;
 
 /// What a layer reads: in single precision, and in whole numbers where the layer wants them.

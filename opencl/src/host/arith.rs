@@ -3,6 +3,7 @@
 use super::board::LANES;
 use super::product::COLUMNS;
 use crate::graph::{Activation, SELU};
+use crate::int8::NEAREST;
 
 /// A form of the arithmetic: which vectors it uses for what.
 pub(super) trait Form {
@@ -91,7 +92,7 @@ pub(super) trait Arith {
     /// The first of some whole numbers of 16 bits, as floats.
     fn of_short(from: &[i16]) -> Self::Vector;
 
-    /// `x · 2^n` for whole numbers `n`, which are given both as they are and as `n` + [`ROUND`].
+    /// `x · 2^n` for whole numbers `n`, which are given both as they are and as `n` + [`NEAREST`].
     fn times_power(x: Self::Vector, n: Self::Vector, shifted: Self::Vector) -> Self::Vector;
 }
 
@@ -231,8 +232,8 @@ impl<A: Ranks> Form for A {
     const BLOCKS: usize = 1;
 }
 
-/// Not every processor rounds in one instruction, but a sum whose last bit is worth one is rounded everywhere, and its
-/// low bits are the whole number.
+/// 1.5·2⁵². Adding it rounds to a whole number, which then is in the low bits; not every processor has an instruction
+/// for that.
 pub(super) const LAST_IS_ONE: f64 = 6_755_399_441_055_744.0;
 
 /// The range of `e^x`: `x` beyond it is replaced by the nearer end.
@@ -242,11 +243,8 @@ const FARTHEST: f32 = 87.0;
 const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
-/// Adding and subtracting 1.5·2²³ rounds to a whole number; between the two, that number is in the low bits.
-const ROUND: f32 = 12_582_912.0;
-
-/// Added to the bits of a whole number and [`ROUND`], leaves the number's exponent in the low bits.
-pub(super) const EXPONENT: i32 = 127i32.wrapping_sub_unsigned(ROUND.to_bits());
+/// Added to the bits of a whole number and [`NEAREST`], leaves the number's exponent in the low bits.
+pub(super) const EXPONENT: i32 = 127i32.wrapping_sub_unsigned(NEAREST.to_bits());
 
 /// Coefficients of q, highest first, in `e^r = 1 + r + r² · q(r)`: Chebyshev's approximation for `|r| ≤ ln 2 / 2`.
 const POLYNOMIAL: [f32; 5] = [0.001_392_619_8, 0.008_363_19, 0.041_666_556, 0.166_665_76, 0.5];
@@ -263,8 +261,9 @@ pub(super) fn exp<M: Arith>(x: M::Vector) -> M::Vector {
 #[inline(always)]
 pub(super) fn exp_up_to_end<M: Arith>(x: M::Vector) -> M::Vector {
     let x = M::at_least(-FARTHEST, x);
-    let shifted = M::scale_add(std::f32::consts::LOG2_E, x, M::splat(ROUND));
-    let n = M::minus(shifted, M::splat(ROUND));
+    // Adding and subtracting it rounds; between the two, the whole number is in the low bits.
+    let shifted = M::scale_add(std::f32::consts::LOG2_E, x, M::splat(NEAREST));
+    let n = M::minus(shifted, M::splat(NEAREST));
     let r = M::scale_add(-LN2_LOW, n, M::scale_add(-LN2_HIGH, n, x));
     let mut q = M::splat(POLYNOMIAL[0]);
     for &c in &POLYNOMIAL[1..] {
@@ -290,7 +289,7 @@ fn mish<M: Arith>(x: M::Vector) -> M::Vector {
     M::times(x, M::over(n, M::plus(n, two)))
 }
 
-/// `1 - 2 / (e^2x + 1)`: near 0 that is exact to a share of one, not of the result.
+/// `1 - 2 / (e^2x + 1)`: near 0 its error is small compared with 1, not with the result.
 #[inline(always)]
 fn tanh<M: Arith>(x: M::Vector) -> M::Vector {
     let one = M::splat(1.0);
@@ -331,7 +330,7 @@ pub(super) fn activate<M: Arith>(activation: Activation, y: &mut [f32]) {
         Activation::None => {}
         Activation::Softmax => {
             let largest = y.iter().fold(f32::NEG_INFINITY, |m, &v| m.max(v));
-            // One by one: there are three of them in a network.
+            // One number at a time: a network's value head has three, so vectors gain nothing.
             for v in y.iter_mut() {
                 let mut same = [0.0; COLUMNS];
                 M::store(exp::<M>(M::splat(*v - largest)), &mut same);
@@ -359,7 +358,7 @@ pub(super) fn activate<M: Arith>(activation: Activation, y: &mut [f32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::{self, Isa};
+    use super::super::{isa::Isa, kernel};
     use super::*;
 
     #[test]
@@ -372,6 +371,19 @@ mod tests {
             assert!(error < 9e-8, "exp({x}): {error}");
         }
         assert!(of(-1000.0) < 1e-37 && of(1000.0) > 1e37);
+    }
+
+    #[test]
+    fn kernels_for_a_cpu_have_the_same_exp() {
+        let common = include_str!("../kernels/common.cl");
+        let (_, text) = common.split_once("INLINED vecf exp_vec(vecf x) {\n").unwrap();
+        let (body, _) = text.split_once("\n}\n").unwrap();
+        let words = body.split(|c: char| c.is_whitespace() || "();,".contains(c));
+        let numbers: Vec<f32> = words.filter_map(|word| word.strip_suffix('f')?.parse().ok()).collect();
+        let mut expected = vec![NEAREST, -FARTHEST, -FARTHEST, FARTHEST, FARTHEST];
+        expected.extend([std::f32::consts::LOG2_E, LN2_HIGH, -LN2_LOW]);
+        expected.extend(POLYNOMIAL);
+        assert_eq!(numbers, [expected, vec![1.0]].concat());
     }
 
     /// The worst error of `activation` over numbers between -30 and 30, as a share of the result where that is above

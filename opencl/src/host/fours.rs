@@ -12,10 +12,10 @@ mod product;
 mod x86;
 
 use super::arith::Form;
-use super::kernel::versions;
+use super::isa::versions;
 use crate::int8;
 pub(super) use conv::{ConvPanels, TAPS, TILE_PANELS, conv};
-pub(super) use product::{DensePanels, Pointwise, RowEnds, dense, pointwise};
+pub(super) use product::{DensePanels, Pointwise, dense, pointwise};
 
 /// How many channels a panel has, and how many fours a vector has.
 pub(super) const PANEL: usize = super::product::COLUMNS;
@@ -32,14 +32,14 @@ pub(super) const ZEROS: Four = 0x8080_8080;
 #[repr(C, align(64))]
 pub(super) struct Weights(pub [Four; PANEL]);
 
-/// What is the same for all squares, for each channel of a panel.
+/// What is the same for all squares, for each channel of a panel of `N`.
 #[derive(Clone, Copy)]
-pub(super) struct Ends {
+pub(super) struct Ends<const N: usize> {
     /// The initial value of the sums: −128 times the sum of the channel's weights.
-    pub start: [i32; PANEL],
+    pub start: [i32; N],
     /// What a sum of 1 is worth if a step of the input is worth 1.
-    pub steps: [f32; PANEL],
-    pub bias: [f32; PANEL],
+    pub steps: [f32; N],
+    pub bias: [f32; N],
 }
 
 /// Instructions that multiply fours. Naming a type is a claim that the processor has them.
@@ -72,10 +72,10 @@ trait Dots {
 macro_rules! with_dots {
     ($(#[$doc:meta])* $name:ident = $body:ident($($arg:ident: $type:ty),* $(,)?)) => {
         $(#[$doc])*
-        pub(in crate::host) fn $name(isa: crate::host::kernel::Isa, $($arg: $type),*) {
+        pub(in crate::host) fn $name(isa: crate::host::isa::Isa, $($arg: $type),*) {
             #[cfg(target_arch = "x86_64")]
-            use crate::host::{fours::x86, kernel::Found};
-            use crate::host::{fours::portable::Arrays, kernel::Isa};
+            use crate::host::{fours::x86, isa::Found};
+            use crate::host::{fours::portable::Arrays, isa::Isa};
             match isa {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx512(Found { fours: true, .. }) => {

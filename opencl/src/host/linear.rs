@@ -70,7 +70,7 @@ impl Right for Linear {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::Isa;
+    use super::super::isa::Isa;
     use super::super::product::{self, Block, DenseInput, DensePanels, Entry, Floats};
     use super::super::{error, pack};
     use super::*;

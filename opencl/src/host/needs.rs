@@ -64,7 +64,15 @@ impl Needs {
             // For each square, including borders, a mean and a scale; or only a scale.
             Step::LayerNorm(norm) => Self::of_scratch(2 * norm.input.len() / norm.input.shape.channels),
             Step::RmsNorm(norm) => Self::of_scratch(norm.input.shape.squares),
-            _ => Self::default(),
+            Step::Gather(_)
+            | Step::Constant { .. }
+            | Step::Gate(_)
+            | Step::Affine(_)
+            | Step::Pool(_)
+            | Step::Rotate(_)
+            | Step::Multiply(_)
+            | Step::Spread { .. }
+            | Step::Collect { .. } => Self::default(),
         }
     }
 

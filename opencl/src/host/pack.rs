@@ -1,8 +1,8 @@
 //! Weights in the order that the kernels want, packed once for a plan.
 
 use super::board::LANES;
-use super::fours::{self, Four, RowEnds};
-use super::kernel::{BLOCK, TILE};
+use super::direct::{BLOCK, TILE};
+use super::fours::{self, Four};
 use super::linear::{Linear, Shorts};
 use super::plan::{FourWeights, PointwiseFourWeights};
 use super::product::{Block, COLUMNS};
@@ -16,7 +16,7 @@ pub(super) fn dense(matrix: &[f32], rows: usize) -> Vec<Block> {
     blocks_of_rows(matrix, rows, Block::ZERO, |block, row, weight| block.0[row] = weight)
 }
 
-/// Like [`dense`], in 16 bits; it is filled up with the number zero, whatever that stands for.
+/// Like [`dense`], in 16 bits; padded with the 16-bit number 0, even where that doesn't stand for 0.0.
 pub(super) fn linear(matrix: &[f32], rows: usize, linear: Linear) -> Vec<Shorts> {
     blocks_of_rows(matrix, rows, Shorts::ZERO, |block, row, weight| block.0[row] = linear.number(weight))
 }
@@ -139,9 +139,7 @@ pub(super) fn fours(weights: &int8::Weights, bias: &[f32], taps: usize) -> FourW
             }
         }
     }
-    let panels = starts(weights).into_iter().zip(by_panels(&weights.steps)).zip(by_panels(bias));
-    let ends = panels.map(|((start, steps), bias)| fours::Ends { start, steps, bias }).collect();
-    FourWeights { weights: packed, ends }
+    FourWeights { weights: packed, ends: ends(weights, bias) }
 }
 
 /// In the order that [`super::fours::Pointwise`] wants.
@@ -154,15 +152,19 @@ pub(super) fn pointwise_fours(weights: &int8::Weights, bias: &[f32]) -> Pointwis
             packed.extend((first..first + TILE).map(|o| four(weights, 1, o, input, 0)));
         }
     }
-    let panels = starts(weights).into_iter().zip(by_panels(&weights.steps)).zip(by_panels(bias));
-    let ends = panels.map(|((start, steps), bias)| RowEnds { start, steps, bias }).collect();
-    PointwiseFourWeights { weights: packed, ends }
+    PointwiseFourWeights { weights: packed, ends: ends(weights, bias) }
 }
 
 /// The weights of a channel for the four inputs from `input` on.
 fn four(weights: &int8::Weights, taps: usize, o: usize, input: usize, tap: usize) -> Four {
     let weight = |i: usize| weight_of(weights, taps, o, input + i, tap).cast_unsigned();
     Four::from_le_bytes(std::array::from_fn(weight))
+}
+
+/// What is the same for all squares, by panels.
+fn ends<const N: usize>(weights: &int8::Weights, bias: &[f32]) -> Vec<fours::Ends<N>> {
+    let panels = starts(weights).into_iter().zip(by_panels(&weights.steps)).zip(by_panels(bias));
+    panels.map(|((start, steps), bias)| fours::Ends { start, steps, bias }).collect()
 }
 
 /// The initial values of the sums of each channel, see [`fours::Ends`], by panels.

@@ -11,7 +11,6 @@ pub(super) use step::{
     WinogradWeights,
 };
 
-use super::board::Board;
 use super::needs::Needs;
 use super::pack;
 use super::product::{Block, COLUMNS};
@@ -141,14 +140,12 @@ fn step(
     Ok(match layer {
         Layer::Conv { input, kernel, weights, bias, se, residual, activation, .. } => {
             let input = places[input.0];
-            let squares = input.shape.squares;
-            let sides = graph.sides_for(*kernel, squares)?;
-            let board = input.board.unwrap_or(Board::flat(squares));
-            let shape = ConvShape { kernel: *kernel, inputs: input.shape.channels, outputs: bias.len(), board };
+            let sides = graph.sides_for(*kernel, input.shape.squares)?;
+            let shape = ConvShape::of(graph, input.shape, *kernel, bias.len());
             Step::Conv(Box::new(Conv {
                 input,
                 output,
-                board,
+                board: shape.board,
                 weights: conv_weights(weights, bias, shape, sides, form),
                 bias: pack::by_panels(bias),
                 se: se.as_ref().map(transpose_se),

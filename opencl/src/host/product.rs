@@ -20,7 +20,8 @@ pub(super) use right::{Floats, Right, takes_boards};
 
 use super::arith::{Arith, Form};
 use super::board::{LANES, Lanes};
-use super::kernel::{TILE, versions};
+use super::direct::TILE;
+use super::isa::versions;
 
 /// How many columns a block has.
 pub(super) const COLUMNS: usize = 2 * LANES;

@@ -9,7 +9,7 @@ mod workspace;
 pub(super) use workspace::Workspace;
 
 use super::board::{LANES, Lanes};
-use super::kernel::Isa;
+use super::isa::Isa;
 use super::plan::{GROUP, Place, Plan, Step};
 use super::team::Team;
 use crate::backend::Outputs;

@@ -1,6 +1,6 @@
 //! Compares the fast forms with the plain one, over random graphs, boards and batches.
 
-use super::kernel::Isa;
+use super::isa::Isa;
 use super::*;
 use crate::graph::{Activation, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use quickcheck::{Arbitrary, Gen, QuickCheck, TestResult};

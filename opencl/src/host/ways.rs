@@ -3,7 +3,7 @@
 use super::board::{Board, LANES};
 use super::product::CHESS;
 use super::{tiles, winograd};
-use crate::graph::{Graph, INPUT, Layer, ValueId};
+use crate::graph::{Graph, INPUT, Layer, Shape, ValueId};
 
 /// What may be used in place of sums by their definition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,8 @@ impl Ways {
         let single = || graph.layers().iter().enumerate().filter(|&(at, _)| !graph.is_int8(at));
         let tiles = |layer| !reads_planes(graph, layer) && takes_tiles(graph, layer);
         Self {
-            winograd: single().any(|(_, layer)| ConvShape::of(graph, layer).is_some_and(ConvShape::takes_winograd)),
+            winograd: single()
+                .any(|(_, layer)| ConvShape::of_layer(graph, layer).is_some_and(ConvShape::takes_winograd)),
             tiles: single().any(|(_, layer)| tiles(layer)),
         }
     }
@@ -35,7 +36,7 @@ impl Ways {
 /// Whether a layer's sums may be made in tiles.
 fn takes_tiles(graph: &Graph, layer: &Layer) -> bool {
     match layer {
-        Layer::Conv { .. } => ConvShape::of(graph, layer).is_some_and(ConvShape::takes_tiles),
+        Layer::Conv { .. } => ConvShape::of_layer(graph, layer).is_some_and(ConvShape::takes_tiles),
         Layer::Dense { weights, bias, .. } => dense_takes_tiles(weights.len() / bias.len(), bias.len()),
         Layer::Smolgen { input, heads, weights } => {
             let inputs = graph.shape(*input).len() / heads;
@@ -92,12 +93,16 @@ pub(super) struct ConvShape {
 }
 
 impl ConvShape {
+    /// The sizes of a convolution of `input`.
+    pub fn of(graph: &Graph, input: Shape, kernel: usize, outputs: usize) -> Self {
+        let board = if kernel == 3 { Board::of(graph, input.squares) } else { Board::flat(input.squares) };
+        Self { kernel, inputs: input.channels, outputs, board }
+    }
+
     /// The sizes of a layer, if it is a convolution.
-    pub fn of(graph: &Graph, layer: &Layer) -> Option<Self> {
+    fn of_layer(graph: &Graph, layer: &Layer) -> Option<Self> {
         let Layer::Conv { input, kernel, channels, .. } = layer else { return None };
-        let input = graph.shape(*input);
-        let board = if *kernel == 3 { Board::of(graph, input.squares) } else { Board::flat(input.squares) };
-        Some(Self { kernel: *kernel, inputs: input.channels, outputs: *channels, board })
+        Some(Self::of(graph, graph.shape(*input), *kernel, *channels))
     }
 
     /// Whether its sums may be made in tiles. A 3×3 convolution in tiles knows no board but a chessboard; to one of

@@ -14,7 +14,7 @@
 
 use super::arith::{Arith, Form, Ranks, activate_vector};
 use super::board::{Board, LANES, Lanes};
-use super::kernel::versions;
+use super::isa::versions;
 use super::plan::GROUP;
 use super::product::{Block, COLUMNS, Left, Product, Sink, make_all, side_by_side, tile};
 use crate::graph::Activation;

@@ -207,13 +207,12 @@ mod tests {
         assert_eq!(divergence(&[1.0, 2.0], &[2.0, 3.0]), 0.0);
     }
 
-    /// Dense layers in a row; the weights of the last lose nothing or much, in eight bits.
-    fn graph(spoilt: bool) -> Graph {
+    /// Dense layers in a row, which lose next to nothing in eight bits.
+    fn graph() -> Graph {
         let mut graph = Graph::new(Shape { channels: 4, squares: 1 });
         let mut x = INPUT;
-        for layer in 0..4 {
-            // One large product hides the others, unless it is weighted with zero.
-            let row = if spoilt && layer == 2 { [3000.0, 1.0, 1.0, 1.0] } else { [1.0, -0.5, 0.25, 1.0] };
+        for _ in 0..4 {
+            let row = [1.0, -0.5, 0.25, 1.0];
             let weights = (0..4).flat_map(|o| (0..4).map(move |i| row[(i + o) % 4])).collect();
             let activation = Activation::Tanh;
             x = graph.push(Layer::Dense { input: x, channels: 4, weights, bias: vec![0.1; 4], activation }).unwrap();
@@ -225,7 +224,7 @@ mod tests {
     #[test]
     fn a_layer_that_loses_too_much_stays() {
         let canaries = [0.9, -0.2, 0.1, 0.4, 0.0, 0.3, -0.8, 0.2];
-        let mut good = graph(false);
+        let mut good = graph();
         let choice = choose(&mut good, &canaries).unwrap();
         assert_eq!((choice.taken, choice.refused), (3, 0), "{choice}");
         assert!(choice.loss.within(SHARE) && !good.is_int8(0) && good.is_int8(3));
@@ -255,7 +254,7 @@ mod tests {
 
     #[test]
     fn many_good_positions_do_not_hide_a_wrong_one() {
-        let graph = graph(false);
+        let graph = graph();
         let expected = Outputs { policy: [1.0, 0.0, 0.0, 0.0].repeat(128), ..Outputs::default() };
         let mut got = expected.clone();
         assert!(Loss::worst(&graph, &expected, &got).within(0.0));
@@ -268,7 +267,7 @@ mod tests {
 
     #[test]
     fn only_sums_can_be_marked() {
-        let mut graph = graph(false);
+        let mut graph = graph();
         assert!(graph.set_int8(1, true).is_ok() && graph.is_int8(1));
         assert!(graph.set_int8(9, true).is_err() && graph.set_int8(9, false).is_err());
         let gather = Layer::Gather { input: INPUT, indices: vec![0], squares: 1, residual: None };

@@ -1,7 +1,7 @@
 //! Launches `affine.cl`.
 
 use super::layout::Layout;
-use super::{Family, Kernels, Launch, Value, Variant, activation_code};
+use super::{Family, Items, Kernels, Launch, Value, Variant, activation_code};
 use crate::device::{Arg, Error};
 use crate::graph::Activation;
 
@@ -51,12 +51,7 @@ pub fn launch(kernels: &mut Kernels<'_>, affine: &Affine<'_>) -> Result<Launch, 
     if from.block == 1 {
         kernels.check_plain(&[output])?;
     }
-    let send = |numbers: &[f32]| {
-        let mut numbers = numbers.to_vec();
-        numbers.resize(padded(from), 0.0);
-        kernels.session.upload(&numbers)
-    };
-    let (scale, shift) = (send(scale)?, send(shift)?);
+    let (scale, shift) = (kernels.upload_padded(scale, padded(from))?, kernels.upload_padded(shift, padded(from))?);
     let vector = added.unwrap_or(input);
     let mut args = vec![
         Arg::Buffer(&input.buffer),
@@ -76,7 +71,7 @@ pub fn launch(kernels: &mut Kernels<'_>, affine: &Affine<'_>) -> Result<Launch, 
         Variant::Cpu => {
             let name = if from.block == 1 { "affine_planes" } else { "affine_blocked" };
             args.extend((from.block > 1).then_some(Arg::Int(to.block)));
-            Ok(kernels.by_item(FAMILY, "", name, &args, from.blocks())?.by_position())
+            Ok(kernels.by_item(FAMILY, "", name, &args, from.blocks())?.with(Items::ByPosition))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Launches `attention.cl`.
 
-use super::{Family, Kernels, Launch, Range, Step, Value, Variant};
+use super::{Family, Items, Kernels, Launch, Range, Step, Value, Variant};
 use crate::device::{Arg, Buffer, Error};
 
 pub(super) const FAMILY: Family = Family { name: "attention", source: include_str!("attention.cl") };
@@ -66,7 +66,9 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
     ];
     let name = "attention";
     if kernels.variant() == Variant::Cpu {
-        return Ok(kernels.by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads)?.by_position());
+        return Ok(kernels
+            .by_item(FAMILY, &format!("-DSQUARES={squares}"), name, &args, heads)?
+            .with(Items::ByPosition));
     }
     // Half of the local memory, so that two groups on a unit hide each other's waits.
     let most = kernels.session.device().local_memory / 2 / (4 * squares.next_multiple_of(4) as u64);
@@ -78,7 +80,7 @@ pub fn launch(kernels: &mut Kernels<'_>, attention: &Attention<'_>) -> Result<La
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, &args)?;
     let range =
         Range { each: 1, whole: 1, across: (heads * squares).div_ceil(lanes / parts(lanes)), local: [1, lanes] };
-    Ok(Launch::new(kernels, kernel, range, args.len()).together())
+    Ok(Launch::new(kernels, kernel, range, args.len()).with(Items::Together))
 }
 
 /// Makes the launch for the products of two squares' channels, see [`crate::graph::Layer::Scores`]; query, key and
@@ -101,7 +103,9 @@ pub fn launch_scores(kernels: &mut Kernels<'_>, query: &Value, key: &Value, outp
         Arg::Int(output.layout.stride()),
     ];
     match kernels.variant() {
-        Variant::Cpu => Ok(kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE))?.by_position()),
+        Variant::Cpu => {
+            Ok(kernels.by_item(FAMILY, "", "scores", &args, from.squares.div_ceil(TILE))?.with(Items::ByPosition))
+        }
         Variant::Gpu => {
             let options = format!("-DFROM={} -DTO={}", from.squares, to.squares);
             let fours = from.squares.div_ceil(4) * to.squares.div_ceil(4);
@@ -183,7 +187,7 @@ pub fn launch_smolgen(kernels: &mut Kernels<'_>, smolgen: &Smolgen<'_>) -> Resul
             let launch = Launch::new(kernels, kernel, range, args.len());
             // More is written than the weights are: if the weights stay in a cache, what is written should go to
             // neighbouring memory.
-            Ok(if weights.len() <= CACHED { launch.by_position() } else { launch }.into())
+            Ok(if weights.len() <= CACHED { launch.with(Items::ByPosition) } else { launch }.into())
         }
         Variant::Gpu => {
             let (alone, units) = (kernels.alone(), kernels.session.device().compute_units as usize);

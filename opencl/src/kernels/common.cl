@@ -18,7 +18,7 @@
 #define ACT_SELU 6
 #define ACT_SIGMOID 7
 
-// Which of them there are, a bit for each: the others need no text. All, unless it is said.
+// One bit for each activation that the graph has; the code of the others is left out. Default: all.
 #ifndef ACTS
 #define ACTS 0xff
 #endif
@@ -146,11 +146,11 @@ typedef vecf sums_t;
 // Adding and subtracting 1.5 * 2^23 rounds to a whole number, which then stands in the low bits; ln 2 comes in two parts, and products of
 // the first with whole numbers are exact.
 INLINED vecf exp_vec(vecf x) {
-    const float shift = 12582912.0f;
+    const float nearest = 12582912.0f;
     x = x < -87.0f ? (vecf)-87.0f : x;
     x = x > 87.0f ? (vecf)87.0f : x;
-    const vecf shifted = x * 1.44269504f + shift;
-    const vecf n = shifted - shift;
+    const vecf shifted = x * 1.44269504f + nearest;
+    const vecf n = shifted - nearest;
     const vecf r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     vecf q = r * 0.0013926198f + 0.00836319f;
     q = q * r + 0.041666556f;

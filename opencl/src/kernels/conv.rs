@@ -6,7 +6,9 @@
 use super::layout::Layout;
 use super::product::{self, Groups, Products, Shapes, with_product};
 use super::se::Se;
-use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, pointwise, quantise, winograd};
+use super::{
+    Family, Items, Kernels, Launch, Range, Step, Value, Variant, activation_code, pointwise, quantise, winograd,
+};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::{Activation, Graph, Layer, Shape, ValueId};
 
@@ -211,13 +213,14 @@ fn step_direct(kernels: &mut Kernels<'_>, conv: &Conv<'_>, operands: &Operands<'
     let sides = kernels.graph.sides_for(conv.kernel, squares);
     let (ranks, files) = sides.map_err(|what| kernels.unfit(what))?;
     let padded = padded(kernels, channels);
-    let bias = upload_bias(kernels, conv.bias, padded)?;
-    let elements = quantise::element(kernels);
-    let (blocks, stride) = match operands.steps {
-        Some(_) => (from.blocks(), from.stride() / elements),
-        None => (from.blocks(), from.stride()),
-    };
-    let mut args = vec![Arg::Buffer(operands.input), Arg::Int(blocks), Arg::Int(stride), Arg::Buffer(operands.weights)];
+    let bias = kernels.upload_padded(conv.bias, padded)?;
+    let elements = if operands.steps.is_some() { quantise::element(kernels) } else { 1 };
+    let mut args = vec![
+        Arg::Buffer(operands.input),
+        Arg::Int(from.blocks()),
+        Arg::Int(from.stride() / elements),
+        Arg::Buffer(operands.weights),
+    ];
     args.extend(operands.steps.iter().flatten().map(|steps| Arg::Buffer(steps)));
     args.push(Arg::Buffer(&bias));
     let int8 = if operands.steps.is_some() { " -DINT8" } else { "" };
@@ -281,7 +284,7 @@ fn step_on_gpu(
         let options = |lx| format!("{options} {}", groups.options(lx));
         let (kernel, lx) =
             kernels.kernel_in_groups(FAMILY, &groups.columns, |lx| groups.items(lx), options, name, args)?;
-        Ok(Launch::new(kernels, kernel, groups.range(lx, products), args.len()).together())
+        Ok(Launch::new(kernels, kernel, groups.range(lx, products), args.len()).with(Items::Together))
     };
     let many = launch(many)?;
     match few {
@@ -295,13 +298,6 @@ fn step_on_gpu(
 fn with_five(kernels: &Kernels<'_>) -> &'static str {
     let has_five = kernels.graph.layers().iter().any(|layer| matches!(layer, Layer::Conv { kernel: 5, .. }));
     if has_five { " -DWITH_FIVE=1" } else { "" }
-}
-
-/// Sends `bias`, followed by zeros up to `padded` numbers.
-pub(super) fn upload_bias(kernels: &Kernels<'_>, bias: &[f32], padded: usize) -> Result<Buffer, Error> {
-    let mut numbers = bias.to_vec();
-    numbers.resize(padded, 0.0);
-    kernels.session.upload(&numbers)
 }
 
 /// The weights in the order in which conv.cl reads them, for an input in this layout.

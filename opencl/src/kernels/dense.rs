@@ -1,8 +1,7 @@
 //! Launches `dense.cl`.
 
-use super::conv::upload_bias;
 use super::layout::Layout;
-use super::{Family, Kernels, Launch, Range, Step, Value, Variant, activation_code, quantise};
+use super::{Family, Items, Kernels, Launch, Range, Step, Value, Variant, activation_code, quantise};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::Activation;
 
@@ -63,11 +62,12 @@ struct Operands<'a> {
 /// # Errors
 /// If the driver fails.
 pub fn step(kernels: &mut Kernels<'_>, dense: &Dense<'_>) -> Result<Step, Error> {
-    kernels.check(&[dense.input, dense.output])?;
+    kernels.check(&[dense.input])?;
+    kernels.check_plain(&[dense.output])?;
     let block = kernels.block();
     let outputs = dense.bias.len();
     let padded = outputs.next_multiple_of(block);
-    let bias = &upload_bias(kernels, dense.bias, padded)?;
+    let bias = &kernels.upload_padded(dense.bias, padded)?;
     if !dense.int8 {
         let layout = dense.input.layout;
         let weights = &kernels.upload_weights(&pack(dense.weights, outputs, layout, block))?;
@@ -178,5 +178,5 @@ fn launch_groups(
     let sizes: Vec<usize> = sizes.iter().copied().filter(|&lanes| fits(lanes)).collect();
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "dense", &args)?;
     let range = Range { each: 1, whole: rows, across: outputs.div_ceil(GPU_OUTS), local: [lanes, 1] };
-    Ok((Launch::new(kernels, kernel, range, args.len()).together(), lanes))
+    Ok((Launch::new(kernels, kernel, range, args.len()).with(Items::Together), lanes))
 }

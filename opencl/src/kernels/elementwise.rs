@@ -87,7 +87,7 @@ pub fn launch_turn_pairs(
 /// # Errors
 /// If the driver fails.
 pub fn launch_constant(kernels: &mut Kernels<'_>, values: &[f32], output: &Value) -> Result<Launch, Error> {
-    kernels.check(&[output])?;
+    kernels.check_plain(&[output])?;
     let buffer = kernels.session.upload(values)?;
     let args =
         [Arg::Buffer(&buffer), Arg::Int(values.len()), Arg::Output(&output.buffer), Arg::Int(output.layout.stride())];

@@ -23,7 +23,8 @@ pub struct Gather<'a> {
 /// # Errors
 /// If an index is outside the input, or if the driver fails.
 pub fn launch(kernels: &mut Kernels<'_>, gather: &Gather<'_>) -> Result<Launch, Error> {
-    kernels.check(&[gather.input, gather.output])?;
+    kernels.check(&[gather.input])?;
+    kernels.check_plain(&[gather.output])?;
     kernels.check_plain(gather.residual.as_slice())?;
     let from = gather.input.layout;
     if let Some(i) = gather.indices.iter().find(|&&i| i as usize >= from.shape.len()) {

@@ -179,10 +179,7 @@ impl<'a> Kernels<'a> {
 
     /// How many floats the vectors of a span have, if nothing requires a smaller one: `FULL_SPAN` in common.cl.
     fn full_span(&self) -> usize {
-        match self.tuning.vector {
-            16 => 4 * 16,
-            vector => 2 * vector,
-        }
+        full_span(self.tuning.vector)
     }
 
     /// How many channels a block has in the output of a convolution.
@@ -253,6 +250,13 @@ impl<'a> Kernels<'a> {
             Precision::Fp32 | Precision::Int8 => weights,
             Precision::Fp16 => weights.div_ceil(2),
         }
+    }
+
+    /// Sends `numbers`, followed by zeros up to `padded` numbers.
+    fn upload_padded(&self, numbers: &[f32], padded: usize) -> Result<Buffer, Error> {
+        let mut numbers = numbers.to_vec();
+        numbers.resize(padded, 0.0);
+        self.session.upload(&numbers)
     }
 
     /// Sends packed weights in the precision in which kernels read them.
@@ -364,7 +368,25 @@ impl<'a> Kernels<'a> {
         let options = |lanes| format!("-DLANES={lanes} {options}");
         let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
         let range = Range { each: 1, whole: 1, across: elements.div_ceil(lanes), local: [1, lanes] };
-        Ok(Launch::new(self, kernel, range, args.len()).by_position())
+        Ok(Launch::new(self, kernel, range, args.len()).with(Items::ByPosition))
+    }
+
+    /// A launch of a kernel whose groups along dimension 1 have items for at most `lines` times [`LINE`] numbers, and
+    /// whose items work together; `across` says how many groups of a size a position has. The argument `batch` comes
+    /// last.
+    fn in_lines(
+        &mut self,
+        family: Family,
+        options: impl Fn(usize) -> String,
+        name: &str,
+        args: &[Arg<'_>],
+        lines: usize,
+        across: impl Fn(usize) -> usize,
+    ) -> Result<Launch, Error> {
+        let sizes = self.along_second(self.lanes_for(LINE * lines));
+        let (kernel, lanes) = self.kernel_in_groups(family, &sizes, |lanes| lanes, options, name, args)?;
+        let range = Range { each: 1, whole: 1, across: across(lanes), local: [1, lanes] };
+        Ok(Launch::new(self, kernel, range, args.len()).with(Items::Together))
     }
 
     /// A launch of a kernel with `across` groups of one item for each position, as the CPU variant has them; the
@@ -417,9 +439,21 @@ fn activations(graph: &Graph) -> impl Iterator<Item = Activation> {
     })
 }
 
+/// See [`Kernels::full_span`].
+fn full_span(vector: usize) -> usize {
+    match vector {
+        16 => 4 * 16,
+        vector => 2 * vector,
+    }
+}
+
 /// How many items a group has that takes a position through the whole network: those of a product's group for a
 /// chessboard, with four squares each.
 const ALONE_ITEMS: usize = 256;
+
+/// How many neighbouring numbers the items of a group read together in the GPU variant, `LINE` in norm.cl and pool.cl:
+/// what a device loads at once.
+const LINE: usize = 16;
 
 /// A power of two and all smaller ones: a device that refuses groups of one size may accept a smaller one.
 fn halves(most: usize) -> Vec<usize> {
@@ -478,14 +512,23 @@ const COMMON: &str = include_str!("common.cl");
 pub(crate) struct Launch {
     compiled: Compiled,
     range: Range,
-    /// See [`Launch::by_position`].
-    by_position: bool,
-    /// See [`Launch::together`].
-    together: bool,
+    items: Items,
     max_batch: usize,
     /// Index of the argument `batch`, and the value that it was set to.
     batch_arg: usize,
     batch: usize,
+}
+
+/// How the items of a launch go with each other, for [`network`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Items {
+    /// The items of all positions that read the same weights follow each other.
+    ByWeights,
+    /// All items of a position (or of a group's part of the batch) follow each other, because they read or write
+    /// neighbouring memory.
+    ByPosition,
+    /// The items of a group work together.
+    Together,
 }
 
 /// What a layer enqueues: for large batches other launches than for small ones, if that is faster.
@@ -586,19 +629,12 @@ struct Range {
 
 impl Launch {
     fn new(kernels: &Kernels<'_>, compiled: Compiled, range: Range, batch_arg: usize) -> Self {
-        Self { compiled, range, by_position: false, together: false, max_batch: kernels.max_batch, batch_arg, batch: 0 }
+        Self { compiled, range, items: Items::ByWeights, max_batch: kernels.max_batch, batch_arg, batch: 0 }
     }
 
-    /// For [`network`]: sets the order of items so that all items of a position (or of a group's part of the batch)
-    /// follow each other, because they read or write neighbouring memory. Without this, the items of all positions that
-    /// read the same weights follow each other.
-    fn by_position(self) -> Self {
-        Self { by_position: true, ..self }
-    }
-
-    /// For [`network`]: says that the items of a group work together.
-    fn together(self) -> Self {
-        Self { together: true, ..self }
+    /// The same launch with items that go otherwise than [`Items::ByWeights`].
+    fn with(self, items: Items) -> Self {
+        Self { items, ..self }
     }
 
     /// The kernel's arguments, except for the batch, which comes last.
@@ -657,7 +693,9 @@ fn activation_code(activation: Activation) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{attention, dense};
+    use super::*;
+    use crate::graph::SELU;
+    use crate::int8;
 
     /// Numbers that a launcher counts with and its text, too.
     #[test]
@@ -671,5 +709,31 @@ mod tests {
         ] {
             assert!(source.contains(&line), "{line}");
         }
+    }
+
+    /// Numbers that are stated in Rust and in a text, besides those of launchers.
+    #[test]
+    fn texts_have_the_numbers_of_their_definitions() {
+        let spans = [16, 8].map(|vector| full_span(vector) / vector);
+        let (lambda, alpha) = SELU;
+        for (source, part) in [
+            (COMMON, format!("#define FULL_SPAN (VEC == 16 ? {} : {})\n", spans[0], spans[1])),
+            (COMMON, format!("return x > (T)0.0f ? {lambda}f * x : {}f * (EXP(x) - 1.0f);", lambda * alpha)),
+            (quantise::FAMILY.source, format!("steps[n] = most / {:.1}f;", int8::MOST)),
+            (quantise::FAMILY.source, format!("per_step = most > 0.0f ? {:.1}f / most : 0.0f;", int8::MOST)),
+        ] {
+            assert!(source.contains(&part), "{part}");
+        }
+        assert!([4, 8].iter().all(|&vector| full_span(vector) / vector == spans[1]));
+    }
+
+    #[test]
+    fn activations_have_their_numbers_in_the_text() {
+        for activation in Activation::ELEMENTWISE {
+            let name = format!("{activation:?}").to_uppercase();
+            let line = format!("#define ACT_{name} {}\n", activation_code(activation));
+            assert!(COMMON.contains(&line), "{line}");
+        }
+        assert_eq!(COMMON.matches("#define ACT_").count(), Activation::ELEMENTWISE.len());
     }
 }

@@ -11,7 +11,8 @@
 //             pointer as a place in `weights` or `values`
 //   weights   what nothing writes to
 //   values    everything else
-//   state     [2][row][group][STATE]; one half is counted in and zeros before, the other, of the batch before, is made zeros for the next
+//   state     [2][row][group][STATE]. Two halves, used by turns: this batch counts in one, which starts as zeros, and
+//             clears the other for the next batch.
 //   local     none
 //
 // Options: what all families need. Before this text stand the names of network.rs: ROW and STATE; CASES, for each kernel one that
@@ -29,8 +30,9 @@
 // Of what is left of a part this share is taken at a time, so that all groups end a row at nearly the same time.
 #define SHARE 2
 
-// FENCE: what a group wrote before it, others read behind theirs. A fence of OpenCL 1.2 says nothing of other groups, and PoCL
-// makes nothing of it; that of the compiler is for all cores. Where groups run one after the other any will do.
+// FENCE: What a group wrote before its fence is visible to every group that reads after its own. A fence of OpenCL 1.2
+// says nothing of other groups, and PoCL makes nothing of it; that of the compiler is for all cores. Where groups run
+// one after the other any will do.
 //
 // PAUSE: what a core does while it waits; without it, it takes from its neighbour.
 //

@@ -11,7 +11,7 @@
 //! convolutions on another board, like most networks for Go, keeps its launches. There this form is off unless `tune`
 //! finds it faster.
 
-use super::{ALONE_ITEMS, COMMON, Compiled, Family, Kernels, Launch, Range, Step, Variant, check_batch};
+use super::{ALONE_ITEMS, COMMON, Compiled, Family, Items, Kernels, Launch, Range, Step, Variant, check_batch};
 use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -235,9 +235,9 @@ struct Case {
 /// How a kernel is called for its items.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Calls {
-    /// One after the other, in groups of `items`; for `by_position` see [`Launch::by_position`].
+    /// One after the other, in groups of `items`; for `by_position` see [`Items::ByPosition`].
     InTurn { items: usize, by_position: bool },
-    /// All items of a group at once, see [`Launch::together`].
+    /// All items of a group at once, see [`Items::Together`].
     Together,
     /// Each item by itself, as many at once as a group has.
     AtOnce,
@@ -275,9 +275,11 @@ impl Case {
         let args = launch.own_args().iter().map(&mut of).collect::<Option<Vec<_>>>()?;
         let Range { each, whole, local: [rows, items], .. } = launch.range;
         let (fits, calls) = match variant {
-            Variant::Cpu => (rows == 1, Calls::InTurn { items, by_position: launch.by_position }),
+            Variant::Cpu => (rows == 1, Calls::InTurn { items, by_position: launch.items == Items::ByPosition }),
             // What a group does belongs to one position.
-            Variant::Gpu if launch.together => (each == whole && rows * items == ALONE_ITEMS, Calls::Together),
+            Variant::Gpu if launch.items == Items::Together => {
+                (each == whole && rows * items == ALONE_ITEMS, Calls::Together)
+            }
             Variant::Gpu => (each == whole && rows == 1, Calls::AtOnce),
         };
         let name = launch.compiled.kernel.name().to_string();
@@ -340,6 +342,7 @@ pub(super) fn sample() -> String {
 
 /// The program of a network.
 struct Text {
+    variant: Variant,
     name: &'static str,
     source: String,
     options: String,
@@ -369,7 +372,7 @@ impl Text {
                 return None;
             }
             let case = Case::of(variant, row.launch)?;
-            if row.launch.together {
+            if row.launch.items == Items::Together {
                 let fours = Case::local_fours(row.launch);
                 shared.insert(if fours > 0 { fours.to_string() } else { format!("{}_fours", family.name) });
             }
@@ -399,7 +402,7 @@ impl Text {
         };
         source.push_str(of_all.source);
         let options = format!("{} -DIN_NETWORK", kernels.options());
-        Some(Self { name: of_all.name, source, options, kinds })
+        Some(Self { variant, name: of_all.name, source, options, kinds })
     }
 }
 
@@ -422,7 +425,7 @@ fn table(rows: &[Row<'_>], text: &Text, arenas: &Arenas) -> Option<Vec<u32>> {
             waited = at;
         }
         let Range { each, whole, mut across, local } = launch.range;
-        if text.name == OF_POSITIONS.name && !launch.together {
+        if text.variant == Variant::Gpu && launch.items != Items::Together {
             across *= local[1];
         }
         let until = (*until).min(i32::MAX as usize);

@@ -3,7 +3,7 @@
 // layer_norm  out = gamma (x - mean) / sqrt(variance + epsilon) + beta
 // rms_norm    out = x / sqrt(mean of x^2 + epsilon)
 //
-// One over all channels and squares of a position is that of a vector without a board.
+// A norm over all channels and squares of a position is launched as that of a vector.
 //
 //   input, output  plain: [n][channel][square]. Strides count floats of one position.
 //
@@ -159,7 +159,7 @@ layer_norm(GROUP_ARGS global const float *restrict input, int in_stride, int cha
            global const float *restrict gammas, global const float *restrict betas, int epsilon,
            global float *restrict output, int out_stride, int batch) {
     LOCAL_ARRAY(float, sums, 0, (LANES + 3) / 4);
-    // A position more than the batch has would be a group more, which the range hasn't.
+    // No check of n: the range has groups for exactly `batch` positions.
     const int n = group(0);
     const int lane = local_y(1);
     const int slice = lane / LINE;

@@ -1,6 +1,6 @@
 //! Launches `norm.cl`.
 
-use super::{Family, Kernels, Launch, Range, Value, Variant};
+use super::{Family, Items, Kernels, LINE, Launch, Value, Variant};
 use crate::device::{Arg, Error};
 use crate::graph::Shape;
 
@@ -81,14 +81,11 @@ fn launch_named(
         Variant::Cpu if shape.squares == 1 => kernels.by_item(FAMILY, "", of_vector, &[from, rest].concat(), 1),
         Variant::Cpu => {
             let across = shape.squares.div_ceil(kernels.full_span());
-            Ok(kernels.by_item(FAMILY, "", of_squares, &args, across)?.by_position())
+            Ok(kernels.by_item(FAMILY, "", of_squares, &args, across)?.with(Items::ByPosition))
         }
         Variant::Gpu => launch_lines(kernels, of_squares, &args, shape),
     }
 }
-
-/// How many neighbouring squares a group of the GPU variant norms, `LINE` in norm.cl: what a device loads at once.
-const LINE: usize = 16;
 
 /// How many channels of a square an item keeps in registers at most. If it has no more than that, its group is compiled
 /// for their number.
@@ -106,8 +103,6 @@ fn launch_lines(kernels: &mut Kernels<'_>, name: &str, args: &[Arg<'_>], shape: 
         let channels = if kept <= MOST_KEPT && !is_alone { channels.as_str() } else { "" };
         format!("-DLANES={lanes} -DLINE={}{channels}", line(lanes))
     };
-    let sizes = kernels.along_second(kernels.lanes_for(LINE * shape.channels));
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, name, args)?;
-    let across = shape.squares.div_ceil(line(lanes));
-    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()).together())
+    let across = |lanes| shape.squares.div_ceil(line(lanes));
+    kernels.in_lines(FAMILY, options, name, args, shape.channels, across)
 }

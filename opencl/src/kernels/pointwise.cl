@@ -62,7 +62,8 @@ KERNEL pointwise(ITEM_ARGS global const float *restrict input, int inputs, int i
         add_to_tile(acc, OUTS, SPAN, w, x);
     }
 
-    // A copy, for what a loop counts through does not stay in registers; and a loop, for an activation is long.
+    // A copy, because an array that a loop indexes does not stay in registers. A loop, because the text of an
+    // activation is long and would be repeated.
     vecf sums[OUTS * SPAN];
 #pragma unroll
     for (int at = 0; at < OUTS * SPAN; at++) sums[at] = acc[at];

@@ -1,6 +1,6 @@
 //! Launches `pointwise.cl`: a 1×1 convolution between plain values on the cores of a host.
 
-use super::conv::{Conv, upload_bias};
+use super::conv::Conv;
 use super::layout::Layout;
 use super::{Family, Kernels, Launch, Range, Variant};
 use crate::device::{Arg, Error};
@@ -49,7 +49,7 @@ pub fn launch(kernels: &mut Kernels<'_>, conv: &Conv<'_>) -> Result<Launch, Erro
     let Tile { outs, span } = Tile::of(kernels, squares);
     let padded = channels.next_multiple_of(outs);
     let weights = kernels.upload_weights(&pack(conv, outs))?;
-    let bias = upload_bias(kernels, conv.bias, padded)?;
+    let bias = kernels.upload_padded(conv.bias, padded)?;
     let mut args = vec![
         Arg::Buffer(&conv.input.buffer),
         Arg::Int(from.shape.channels),

@@ -86,7 +86,7 @@ pool(GROUP_ARGS global const float *restrict input, int in_stride, int channels,
      global float *restrict output, int out_stride, int batch) {
     LOCAL_ARRAY(float, sums, 0, LANES_FOURS);
     LOCAL_ARRAY(float, mosts, LANES_FOURS, LANES_FOURS);
-    // A position more than the batch has would be a group more, which the range hasn't.
+    // No check of n: the range has groups for exactly `batch` positions.
     const int n = group(0);
     const int lane = local_y(1);
     const int c = group(1) * (LANES / LINE) + lane / LINE;

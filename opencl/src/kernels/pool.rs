@@ -1,6 +1,6 @@
 //! Launches `pool.cl`.
 
-use super::{Family, Kernels, Launch, Range, Value, Variant};
+use super::{Family, Items, Kernels, LINE, Launch, Value, Variant};
 use crate::device::{Arg, Error};
 
 pub(super) const FAMILY: Family = Family { name: "pool", source: include_str!("pool.cl") };
@@ -25,22 +25,16 @@ pub fn launch(kernels: &mut Kernels<'_>, input: &Value, output: &Value) -> Resul
     match kernels.variant() {
         Variant::Cpu => {
             let name = if from.block == 1 { "pool_planes" } else { "pool_blocked" };
-            Ok(kernels.by_item(FAMILY, "", name, &args, from.blocks())?.by_position())
+            Ok(kernels.by_item(FAMILY, "", name, &args, from.blocks())?.with(Items::ByPosition))
         }
         Variant::Gpu => launch_lines(kernels, &args, from.shape.channels),
     }
 }
 
-/// How many items of a group share a channel in the GPU variant, `LINE` in pool.cl: they read what a device loads at
-/// once.
-const LINE: usize = 16;
-
 /// Makes the launch of one group for some channels of a position.
 fn launch_lines(kernels: &mut Kernels<'_>, args: &[Arg<'_>], channels: usize) -> Result<Launch, Error> {
     let line = |lanes: usize| lanes.min(LINE);
     let options = |lanes| format!("-DLANES={lanes} -DLINE={}", line(lanes));
-    let sizes = kernels.along_second(kernels.lanes_for(LINE * channels));
-    let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "pool", args)?;
-    let across = channels.div_ceil(lanes / line(lanes));
-    Ok(Launch::new(kernels, kernel, Range { each: 1, whole: 1, across, local: [1, lanes] }, args.len()).together())
+    let across = |lanes| channels.div_ceil(lanes / line(lanes));
+    kernels.in_lines(FAMILY, options, "pool", args, channels, across)
 }

@@ -18,7 +18,7 @@ INLINED float larger(float most, float x) { return most >= x || isnan(most) ? mo
 kernel void quantise(global const float *restrict input, int channels, int squares, int in_block, int in_stride,
                      global char *restrict numbers, int block, int stride, global float *restrict steps, int batch) {
     local float mosts[LANES];
-    // A position more than the batch has would be a group more, which the range hasn't.
+    // No check of n: the range has groups for exactly `batch` positions.
     const int n = get_global_id(0);
     const int lane = get_local_id(1);
     input += (size_t)n * in_stride;

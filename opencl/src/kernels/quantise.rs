@@ -86,7 +86,6 @@ pub(super) fn weights(
     channels: usize,
     padded: usize,
 ) -> Result<(Vec<i8>, Buffer), Error> {
-    let int8::Weights { numbers, mut steps } = int8::Weights::new(weights, channels);
-    steps.resize(padded, 0.0);
-    Ok((numbers, kernels.session.upload(&steps)?))
+    let int8::Weights { numbers, steps } = int8::Weights::new(weights, channels);
+    Ok((numbers, kernels.upload_padded(&steps, padded)?))
 }

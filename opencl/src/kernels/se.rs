@@ -1,13 +1,11 @@
 //! Launches `se.cl`.
 
-use super::{Family, Kernels, Launch, Range, Value, Variant, activation_code, halves};
+use super::tuning::LEAST_LANES;
+use super::{Family, Items, Kernels, Launch, Range, Value, Variant, activation_code, halves};
 use crate::device::{Arg, Buffer, Error};
 use crate::graph::{Activation, SqueezeExcite};
 
 pub(super) const FAMILY: Family = Family { name: "se", source: include_str!("se.cl") };
-
-/// The fewest items of a group in the GPU variant: eight items add up a channel.
-const LEAST_LANES: usize = 8;
 
 /// Squeeze and excitation of a convolution's output, in place.
 #[derive(Clone, Copy, Debug)]
@@ -155,8 +153,8 @@ impl Sent {
     }
 }
 
-/// Sizes of groups in the GPU variant. Each position has only one group, so that it is larger than where there are
-/// many.
+/// Sizes of groups in the GPU variant: at least [`LEAST_LANES`], which add up a channel. Each position has only one
+/// group, so that it is larger than where there are many.
 pub(super) fn group_sizes(kernels: &Kernels<'_>) -> Vec<usize> {
     let sizes = match kernels.alone() {
         true => kernels.lanes(),
@@ -174,5 +172,5 @@ fn launch_groups(kernels: &mut Kernels<'_>, se: &Se<'_>) -> Result<Launch, Error
     let sizes = group_sizes(kernels);
     let (kernel, lanes) = kernels.kernel_in_groups(FAMILY, &sizes, |lanes| lanes, options, "se", &args)?;
     let range = Range { each: 1, whole: 1, across: 1, local: [lanes, 1] };
-    Ok(Launch::new(kernels, kernel, range, args.len()).together())
+    Ok(Launch::new(kernels, kernel, range, args.len()).with(Items::Together))
 }

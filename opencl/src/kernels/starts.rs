@@ -25,44 +25,32 @@ pub struct Start {
     /// Parts of the name of device or vendor, in lower case; one of them has to match.
     words: &'static [&'static str],
     variant: Variant,
-    numbers: Numbers,
+    /// What the row sets in [`Tuning::start`].
+    change: fn(Tuning) -> Tuning,
     /// Where the numbers come from.
     pub basis: Basis,
     /// Why they were chosen.
     pub because: &'static str,
 }
 
-/// What a row sets in a [`Tuning`], by the names of its fields; the others are those of [`Tuning::start`].
-#[derive(Clone, Copy, Debug)]
-struct Numbers {
-    winograd: usize,
-    lanes: usize,
-    columns: usize,
-    depth: usize,
-}
-
-/// For a GPU of which nothing is known. Winograd's convolution has a quarter of the products, and enough groups for a
-/// whole GPU even with one position; Leela Zero and KataGo run every GPU in this way.
-const GPU: Numbers = Numbers { winograd: 4, lanes: 64, columns: 16, depth: 8 };
-
 /// The first row that matches is used. A GPU's convolution has groups of eight times `columns` items.
 const STARTS: [Start; 8] = [
     gpu(
         "Mali",
         &["mali", "arm"],
-        Numbers { columns: 8, depth: 0, ..GPU },
+        |start| Tuning { columns: 8, depth: 0, ..start },
         "local memory is global memory there: nothing is gained by a copy in it, nor by large groups",
     ),
     gpu(
         "Adreno",
         &["adreno", "qualcomm", "freedreno"],
-        Numbers { lanes: 128, ..GPU },
+        |start| Tuning { lanes: 128, ..start },
         "waves of 64 or 128 items, and a local memory of its own",
     ),
     gpu(
         "VideoCore",
         &["videocore", "v3d", "broadcom"],
-        Numbers { winograd: 2, lanes: 32, columns: 4, depth: 0 },
+        |start| Tuning { winograd: 2, lanes: 32, columns: 4, depth: 0, ..start },
         "16 lanes, few registers, small groups, local memory that is global memory",
     ),
     Start {
@@ -70,30 +58,35 @@ const STARTS: [Start; 8] = [
         ..gpu(
             "NVIDIA",
             &["nvidia"],
-            Numbers { lanes: 128, columns: 32, ..GPU },
+            |start| Tuning { lanes: 128, columns: 32, ..start },
             "an H200, among groups of other sizes and direct convolutions: docs/changes.md",
         )
     },
-    gpu("AMD", &["amd", "advanced micro", "radeon"], GPU, "wavefronts of 64 items (GCN) or 32 (RDNA)"),
+    gpu("AMD", &["amd", "advanced micro", "radeon"], |start| start, "wavefronts of 64 items (GCN) or 32 (RDNA)"),
     gpu(
         "Intel",
         &["intel"],
-        Numbers { columns: 8, ..GPU },
+        |start| Tuning { columns: 8, ..start },
         "threads of 8 to 32 items; small groups spread over more units",
     ),
-    gpu("GPU", &[""], GPU, "groups of a size that every GPU takes"),
+    gpu("GPU", &[""], |start| start, "groups of a size that every GPU takes"),
     Start {
         family: "CPU",
         words: &[""],
         variant: Variant::Cpu,
-        numbers: GPU,
+        change: |start| start,
         basis: Basis::Measured,
         because: "PoCL 3.1 on cores with AVX2",
     },
 ];
 
-const fn gpu(family: &'static str, words: &'static [&'static str], numbers: Numbers, because: &'static str) -> Start {
-    Start { family, words, variant: Variant::Gpu, numbers, basis: Basis::Reasoned, because }
+const fn gpu(
+    family: &'static str,
+    words: &'static [&'static str],
+    change: fn(Tuning) -> Tuning,
+    because: &'static str,
+) -> Start {
+    Start { family, words, variant: Variant::Gpu, change, basis: Basis::Reasoned, because }
 }
 
 impl Start {
@@ -108,8 +101,7 @@ impl Start {
 
     /// The row's tuning, with vectors as wide as the device's.
     pub fn tuning(&self, vector_width: u32) -> Tuning {
-        let Numbers { winograd, lanes, columns, depth } = self.numbers;
-        Tuning { winograd, lanes, columns, depth, ..Tuning::start(self.variant, vector_width) }
+        (self.change)(Tuning::start(self.variant, vector_width))
     }
 }
 

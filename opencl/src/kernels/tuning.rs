@@ -127,6 +127,8 @@ impl Tuning {
             // Neon's registers hold four floats, but there are twice as many of them as with AVX2.
             vector: if vector_width >= 16 { 16 } else { 8 },
             squares: 8,
+            // Winograd's convolution has a quarter of the products, and enough groups for a whole GPU even with one
+            // position; Leela Zero and KataGo run every GPU in this way.
             winograd: 4,
             rows: 4,
             vectors: 2,

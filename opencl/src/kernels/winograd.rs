@@ -4,11 +4,11 @@
 //! In a GPU's last launch the squeeze and excitation behind the convolution is computed, too (`conv::Joins`). The
 //! layers share the memory of the points.
 
-use super::conv::{Conv, upload_bias};
+use super::conv::Conv;
 use super::layout::Layout;
 use super::product::{self, Groups, Products, Shapes, with_product};
 use super::se::{self, Sent};
-use super::{Family, Kernels, Launch, Range, Step, Variant};
+use super::{Family, Items, Kernels, Launch, Range, Step, Variant};
 use crate::device::{Arg, Buffer, Error};
 use crate::winograd::transform;
 
@@ -171,11 +171,11 @@ fn launches_in_registers(
     let name = if from.block == 1 { "winograd_input_planes" } else { "winograd_input_blocked" };
     let args = [Arg::Buffer(&conv.input.buffer), Arg::Int(from.stride()), Arg::Output(v), Arg::Int(padded)];
     let kernel = kernels.kernel(FAMILY, &options, name, &args)?;
-    let input = Launch::new(kernels, kernel, range, args.len()).by_position();
+    let input = Launch::new(kernels, kernel, range, args.len()).with(Items::ByPosition);
 
     let outputs = padded_outputs(kernels, to.shape.channels);
     let weights = kernels.upload_weights(&pack_panels(conv, cut.tile, padded, panel(kernels)))?;
-    let bias = upload_bias(kernels, conv.bias, outputs)?;
+    let bias = kernels.upload_padded(conv.bias, outputs)?;
     let mut args = vec![
         Arg::Buffer(v),
         Arg::Int(padded),

@@ -91,7 +91,7 @@ pub fn sizes(preferred: usize, max_batch: usize) -> Vec<usize> {
 }
 
 fn agree(graph: &Graph, expected: &Outputs, got: &Outputs, bound: f32) -> Result<(), String> {
-    if (0..graph.layers().len()).any(|layer| graph.is_int8(layer)) {
+    if graph.has_int8() {
         let (mean, worst) = (Loss::between(graph, expected, got), Loss::worst(graph, expected, got));
         let agrees = mean.within(1.0) && worst.within(Loss::WORST);
         return agrees.then_some(()).ok_or_else(|| {

@@ -124,7 +124,7 @@ impl OpenCl {
         expected: &[Vec<Vec<f32>>],
     ) -> Result<(Vec<HeadError>, Option<Loss>), Error> {
         let graph = self.common.graph.clone();
-        let has_int8 = (0..graph.layers().len()).any(|layer| graph.is_int8(layer));
+        let has_int8 = graph.has_int8();
         let mut heads: Vec<_> =
             graph.outputs().iter().map(|output| HeadError { role: output.role, error: 0.0 }).collect();
         let mut loss = None;

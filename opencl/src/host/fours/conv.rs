@@ -4,7 +4,7 @@
 use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
 use crate::host::arith::{Form, Ranks};
 use crate::host::board::{Board, LANES};
-use crate::host::kernel::store;
+use crate::host::direct::store;
 
 /// Rows and columns of the kernel; the weights for an input and an output channel.
 const KERNEL: usize = 3;
@@ -20,7 +20,7 @@ pub(in crate::host) struct ConvPanels<'a> {
     /// `[panels][fours of input channels][TAPS]`, zeros where there are fewer channels.
     pub weights: &'a [Weights],
     /// `[panels]`.
-    pub ends: &'a [Ends],
+    pub ends: &'a [Ends<PANEL>],
     /// What a step of the input is worth.
     pub step: f32,
     /// `[fours of input channels][plane]`.

@@ -2,7 +2,7 @@
 
 use super::{Dots, Four, PANEL};
 use crate::host::board::LANES;
-use crate::host::kernel::BaselineForm;
+use crate::host::isa::BaselineForm;
 
 /// Lanes as arrays.
 pub struct Arrays;

@@ -3,7 +3,7 @@
 use super::{Dots, Ends, Four, PANEL, Weights, with_dots};
 use crate::graph::Activation;
 use crate::host::arith::{Arith, activate_vector};
-use crate::host::kernel::TILE;
+use crate::host::direct::TILE;
 use crate::host::product::{Block, ByColumns, COLUMNS, Product, make_all, make_columns, side_by_side};
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ pub(in crate::host) struct DensePanels<'a> {
     /// `[panels][fours of inputs]`, zeros where there are fewer neurons or inputs.
     pub weights: &'a [Weights],
     /// `[panels]`.
-    pub ends: &'a [Ends],
+    pub ends: &'a [Ends<PANEL>],
     /// What a step of each position's input is worth.
     pub steps: &'a [f32],
     /// `[positions][fours of inputs]`.
@@ -87,14 +87,6 @@ fn numbers<D: Dots>(sums: D::Sums) -> Block {
     Block(whole.map(|sum| sum as f32))
 }
 
-/// What is the same for all squares, for each of [`TILE`] channels; see [`Ends`].
-#[derive(Clone, Copy)]
-pub(in crate::host) struct RowEnds {
-    pub start: [i32; TILE],
-    pub steps: [f32; TILE],
-    pub bias: [f32; TILE],
-}
-
 /// Some panels of a 1×1 convolution, with everything that ends it. Here a lane is a square.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct Pointwise<'a> {
@@ -102,7 +94,7 @@ pub(in crate::host) struct Pointwise<'a> {
     /// `[panels][fours of input channels][TILE]`, zeros where there are fewer channels.
     pub weights: &'a [Four],
     /// `[panels]`.
-    pub ends: &'a [RowEnds],
+    pub ends: &'a [Ends<TILE>],
     /// What a step of the input is worth.
     pub step: f32,
     /// `[fours of input channels][squares]`, with the squares filled up to whole vectors of [`PANEL`].
@@ -158,12 +150,8 @@ impl<D: Dots> ByColumns for Channels<'_, D> {
                     *block = numbers::<D>(*sum);
                 }
             }
-            let ends = ends
-                .steps
-                .iter()
-                .zip(&ends.bias)
-                .map(|(of_channel, bias)| Whole { step: of_channel * step, bias: *bias });
-            put_in_channels::<M, _, TILE, BLOCKS>(
+            let ends = ends.steps.iter().zip(&ends.bias).map(|(of_channel, bias)| (of_channel * step, *bias));
+            put_in_channels::<M, TILE, BLOCKS>(
                 &mut tile,
                 ends,
                 (panel * TILE, block),
@@ -174,42 +162,25 @@ impl<D: Dots> ByColumns for Channels<'_, D> {
     }
 }
 
-/// What the sums of whole numbers are worth, and the bias.
-struct Whole {
-    step: f32,
-    bias: f32,
-}
-
-impl End for Whole {
-    #[inline(always)]
-    fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector {
-        M::plus(M::times(sums, M::splat(self.step)), M::splat(self.bias))
-    }
-}
-
-/// The first step after a channel's sums: the bias is added.
-trait End {
-    fn of<M: Arith>(&self, sums: M::Vector) -> M::Vector;
-}
-
 /// Finishes some rows of a 1×1 convolution and writes them to their place in `output`, `[channels][squares]`: channels
-/// from `first` on, squares from the block `block` on. The residual has the layout of the output.
+/// from `first` on, squares from the block `block` on. Of each channel, `ends` has what a sum of 1 is worth, and the
+/// bias. The residual has the layout of the output.
 #[inline(always)]
-fn put_in_channels<M: Arith, E: End, const ROWS: usize, const BLOCKS: usize>(
+fn put_in_channels<M: Arith, const ROWS: usize, const BLOCKS: usize>(
     sums: &mut [[Block; BLOCKS]; ROWS],
-    ends: impl Iterator<Item = E>,
+    ends: impl Iterator<Item = (f32, f32)>,
     (first, block): (usize, usize),
     (squares, residual, activation): (usize, Option<&[f32]>, Activation),
     output: &mut [f32],
 ) {
     let channels = output[first * squares..].chunks_exact_mut(squares).zip(sums).zip(ends).zip(first..);
-    for (((row, sums), end), channel) in channels {
+    for (((row, sums), (step, bias)), channel) in channels {
         let residual = residual.map(|r| &r[channel * squares..][..squares]);
         for (number, sums) in sums.iter_mut().enumerate() {
             let at = (block + number) * COLUMNS;
             let residual = residual.map(|row| Block::of_row(row, at));
             for vector in 0..COLUMNS / M::LANES {
-                let mut x = end.of::<M>(sums.vector::<M>(vector));
+                let mut x = M::plus(M::times(sums.vector::<M>(vector), M::splat(step)), M::splat(bias));
                 if let Some(residual) = &residual {
                     x = M::plus(x, residual.vector::<M>(vector));
                 }

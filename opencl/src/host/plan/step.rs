@@ -3,8 +3,8 @@
 use super::Place;
 use crate::graph::Activation;
 use crate::host::board::{Board, LANES};
-use crate::host::fours::{self, Four, RowEnds};
-use crate::host::kernel::TILE;
+use crate::host::direct::TILE;
+use crate::host::fours::{self, Four};
 use crate::host::linear::{Linear, Shorts};
 use crate::host::product::{Block, attention_room};
 use crate::host::tiles::{self, Layout, Operand, Steps};
@@ -64,7 +64,7 @@ pub(in crate::host) enum ConvWeights {
     Pointwise(Vec<f32>),
     /// 5×5: like 1×1, with each tap of an input as an input of its own; the elements of all values are side by side.
     Columns(ColumnWeights),
-    /// `[panels]` of what [`crate::host::kernel::ConvPanel::weights`] describes.
+    /// `[panels]` of what [`crate::host::direct::ConvPanel::weights`] describes.
     Direct(Vec<f32>),
     /// See [`crate::host::winograd`].
     Winograd(WinogradWeights),
@@ -97,7 +97,7 @@ pub(in crate::host) struct FourWeights {
     /// `[panels][fours of inputs][taps]`.
     pub weights: Vec<fours::Weights>,
     /// What follows the sums, `[panels]`.
-    pub ends: Vec<fours::Ends>,
+    pub ends: Vec<fours::Ends<{ fours::PANEL }>>,
 }
 
 /// The weights of a 1×1 convolution in eight bits.
@@ -105,7 +105,7 @@ pub(in crate::host) struct PointwiseFourWeights {
     /// See [`crate::host::fours::Pointwise::weights`].
     pub weights: Vec<Four>,
     /// What follows the sums, `[panels]`.
-    pub ends: Vec<RowEnds>,
+    pub ends: Vec<fours::Ends<TILE>>,
 }
 
 /// A convolution's weights in tiles.
@@ -122,7 +122,7 @@ pub(in crate::host) struct TileWeights {
     pub bias: Vec<[f32; tiles::ROWS]>,
 }
 
-/// Squeeze and excitation, weights transposed: see [`crate::host::kernel::Se`].
+/// Squeeze and excitation, weights transposed: see [`crate::host::se::Se`].
 pub(in crate::host) struct Se {
     pub hidden: usize,
     pub w1: Vec<f32>,

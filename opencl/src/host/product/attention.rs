@@ -6,7 +6,7 @@ use super::{
     pack_blocks, rows, vector_of_row,
 };
 use crate::host::arith::{Arith, Form, exp_up_to_end};
-use crate::host::kernel::versions;
+use crate::host::isa::versions;
 
 /// One head of an attention. All values are `[channels of the head][squares]`.
 #[derive(Clone, Copy)]

@@ -5,7 +5,8 @@ use super::{
     tile_of,
 };
 use crate::host::arith::{Arith, Form};
-use crate::host::kernel::{TILE, versions};
+use crate::host::direct::TILE;
+use crate::host::isa::versions;
 use crate::host::linear::Linear;
 
 /// Some panels of a dense layer, [`COLUMNS`] neurons each.

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::graph::Activation;
 use crate::host::arith::{Arith, Form, activate};
-use crate::host::kernel::{TILE, versions};
+use crate::host::direct::TILE;
+use crate::host::isa::versions;
 use std::ops::Range;
 
 /// Some panels of a 1×1 convolution, with everything that ends it.

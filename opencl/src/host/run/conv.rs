@@ -3,12 +3,14 @@
 use super::{Run, Workspace};
 use crate::graph::Activation;
 use crate::host::columns;
+use crate::host::direct::{self, ConvPanel, TILE};
 use crate::host::fours;
-use crate::host::kernel::{self, ConvPanel, Finish, TILE};
+use crate::host::kernel::{self, Finish};
 use crate::host::plan::{
     ColumnWeights, Conv, ConvWeights, FourWeights, Place, PointwiseFourWeights, TileWeights, at_once,
 };
 use crate::host::product::{self, Block, COLUMNS, Inputs, Pointwise};
+use crate::host::se;
 use crate::host::team::each;
 use crate::host::tiles::{self, Layout, Operand, Scale};
 use std::mem::MaybeUninit;
@@ -40,7 +42,7 @@ impl Workspace {
         self.by_panels(conv, TILE, run, output, |number, position, output| {
             let weights = &weights[number * of_panel..][..of_panel];
             let input = self.value(conv.input, position);
-            kernel::conv(run.isa, ConvPanel { board: conv.board, weights, bias: &conv.bias[number], input }, output);
+            direct::conv(run.isa, ConvPanel { board: conv.board, weights, bias: &conv.bias[number], input }, output);
         });
     }
 
@@ -227,7 +229,7 @@ impl Workspace {
         let Some(se) = &conv.se else { return };
         let mut scratch = std::mem::take(&mut self.scratch);
         for (position, planes) in run.each(output, conv.output.len()) {
-            let se = kernel::Se {
+            let se = se::Se {
                 board: conv.board,
                 squares: conv.output.shape.squares,
                 hidden: se.hidden,
@@ -238,7 +240,7 @@ impl Workspace {
                 residual: conv.residual.map(|r| self.value(r, position)),
                 activation: conv.activation,
             };
-            kernel::squeeze_excite(run.isa, se, planes, &mut scratch);
+            se::squeeze_excite(run.isa, se, planes, &mut scratch);
         }
         self.scratch = scratch;
     }

@@ -4,6 +4,7 @@ use super::{Run, Workspace};
 use crate::graph::Shape;
 use crate::host::board::Board;
 use crate::host::kernel;
+use crate::host::norm;
 use crate::host::plan::{
     Added, Affine, Attention, Gate, Gather, LayerNorm, Multiply, Place, Pool, RmsNorm, Rotate, Scores,
 };
@@ -66,14 +67,14 @@ impl Workspace {
     pub(super) fn layer_norm(&mut self, norm: &LayerNorm, run: Run<'_>, output: &mut [f32]) {
         let mut scratch = std::mem::take(&mut self.scratch);
         for (position, output) in run.each(output, norm.output.len()) {
-            let norm = kernel::LayerNorm {
+            let norm = norm::LayerNorm {
                 board: norm.input.board,
                 epsilon: norm.epsilon,
                 gammas: &norm.gammas,
                 betas: &norm.betas,
                 input: self.value(norm.input, position),
             };
-            kernel::layer_norm(run.isa, norm, output, &mut scratch);
+            norm::layer_norm(run.isa, norm, output, &mut scratch);
         }
         self.scratch = scratch;
     }
@@ -85,10 +86,10 @@ impl Workspace {
         let scales = &mut scratch[..squares];
         for (position, output) in run.each(output, norm.output.len()) {
             let input = self.value(norm.input, position);
-            kernel::rms_scales(run.isa, input, norm.epsilon, norm.whole, scales);
+            norm::rms_scales(run.isa, input, norm.epsilon, norm.whole, scales);
             run.each_part(channels, squares, output, |channels, output| {
                 let input = &input[channels.start * squares..channels.end * squares];
-                kernel::scale_squares(run.isa, input, scales, output);
+                norm::scale_squares(run.isa, input, scales, output);
             });
         }
         self.scratch = scratch;

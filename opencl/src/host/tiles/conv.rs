@@ -4,7 +4,7 @@ use super::{BLOCKS, DEPTH, ROWS, Steps, Sums};
 use crate::graph::Activation;
 use crate::host::arith::{Arith, Form, activate_vector};
 use crate::host::board::{Board, LANES};
-use crate::host::kernel::versions;
+use crate::host::isa::versions;
 use crate::host::product::{Block, CHESS, COLUMNS};
 
 /// Where the squares of 64 channels are in their operands.

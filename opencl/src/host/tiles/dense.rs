@@ -2,7 +2,7 @@
 
 use super::{DEPTH, ROWS, Steps, Sums};
 use crate::host::arith::{Arith, Form};
-use crate::host::kernel::versions;
+use crate::host::isa::versions;
 use crate::host::product::{Block, COLUMNS};
 
 /// The steps over `inputs` inputs. The operands of a panel's weights, sixteen neurons, are in the order in which they

@@ -1,7 +1,7 @@
 //! Compares products in tiles with sums in double precision.
 
 use super::*;
-use crate::host::kernel::Isa;
+use crate::host::isa::Isa;
 use crate::host::pack;
 
 /// Numbers between -1 and 1, the same in every run.

@@ -4,7 +4,7 @@ use super::conv::{Layout, two_ranks};
 use super::{BLOCKS, DEPTH, Line, Operand, ROWS};
 use crate::host::arith::{Arith, Form};
 use crate::host::board::Board;
-use crate::host::kernel::{BaselineForm, versions};
+use crate::host::isa::{BaselineForm, versions};
 use crate::host::product::{Block, CHESS};
 
 /// The largest value of an upper third.
