@@ -182,6 +182,9 @@ pub(crate) fn check_kind(start: &[u8]) -> Result<(), NetError> {
     if start.starts_with(b"PK\x03\x04") {
         return foreign("a zip archive (PyTorch saves so), not a network of Lc0");
     }
+    if start.trim_ascii_start().starts_with(b"<") {
+        return foreign("a web page, not a network of Lc0: what was downloaded may be an error");
+    }
     let got = &start[..start.len().min(MAGIC.len())];
     foreign(&format!("not a network: expected the bytes {MAGIC:02x?} at the start, got {got:02x?}"))
 }
