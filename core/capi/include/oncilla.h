@@ -738,8 +738,9 @@ OncillaStatus oncilla_advance(struct OncillaSearch *search, const uint16_t *move
 
 // Makes room by folding subtrees of few visits into their parents' edges, which keep N and value. `freed` (which may
 // be NULL) gets the number of nodes freed: 0 if nothing could be, so that the search can't go on before events in
-// flight are back, if there are any. Call it when a gathered event meets ONCILLA_FULL; other events may be in flight.
-OncillaStatus oncilla_recycle(struct OncillaSearch *search, size_t *freed);
+// flight are back, if there are any; 1 also if none was freed, but the search can go on. Call it when a gathered event meets ONCILLA_FULL; other events may be in flight.
+OncillaStatus oncilla_recycle(struct OncillaSearch *search,
+                              size_t *freed);
 
 // Restricts the search to some root moves (UCI's searchmoves), until oncilla_advance or oncilla_clear: `indices[i]` is
 // the index of `moves[i]` among the legal moves. A `count` of 0 allows all moves; it may be at most 362. An index that
