@@ -51,12 +51,12 @@ fn a_root_that_is_told_the_same_again_is_the_same() {
 /// Indices count in the new list from then on, so what was said with others is lifted.
 #[test]
 fn a_renewed_root_has_no_restrictions() {
-    let mut game = game_of(3);
+    let mut game = (0..).map(game_of).find(|game| said_of_root(game).1.len() > 3).unwrap();
     on_both!(5000, 200_000, Params::default(), |search| {
         search.run_game(&mut game, 50);
         let (own, moves, _) = said_of_root(&game);
         let last = moves.len() - 1;
-        search.set_root_moves([(last, moves[last])]);
+        search.set_root_moves([(0, moves[0])]);
         search.set_remaining_playouts(Some(1));
         assert!(search.renew_root(own, &moves[last..], &mut [0.0]).is_ok());
         let mut event = Event::<64>::new();
@@ -130,6 +130,20 @@ fn a_root_with_visits_in_flight_stays_as_it_is() {
         search.cancel(&mut event);
         assert_eq!(search.renew_root(own, &moves, &mut logits.clone()), Ok(50));
     });
+    // There is room for a root, but not always for its edges.
+    let mut refused = 0;
+    for words in (200..800).step_by(20) {
+        on_tree!(60, words, Params::default(), |search| {
+            let _ = search.run(&mut game, MostMoves::<EDGES>, MostPlies::<64>, 50);
+            let (own, moves, mut logits) = said_of_root(&game);
+            let before = (edges(search), search.visits(), search.live_nodes());
+            if search.renew_root(own, &moves, &mut logits).is_err() {
+                refused += 1;
+                assert_eq!((edges(search), search.visits(), search.live_nodes()), before, "{words} words");
+            }
+        });
+    }
+    assert!(refused > 0);
     // There is no room for another root.
     on_tree!(8, 200, Params::default(), |search| {
         run_in_batches(search, &mut game, 1, 8);
