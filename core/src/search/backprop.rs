@@ -76,8 +76,6 @@ struct Rare {
     proving: bool,
     /// Some event has the value of a leaf that there is no room for.
     unkept: bool,
-    /// The events come aside: the root does not miss what they restore.
-    aside: bool,
 }
 
 impl<R: Repository> Search<R> {
@@ -332,7 +330,7 @@ impl<R: Repository> Search<R> {
         }
         let climbing = events.partition_point(|event| event.borrow().is_ready());
         let Some(climbing) = events.get_mut(..climbing) else { return };
-        let (mut deepest, mut rare) = (0, Rare { aside: highest > 0, ..Rare::default() });
+        let (mut deepest, mut rare) = (0, Rare::default());
         for event in climbing.iter_mut().map(BorrowMut::borrow_mut) {
             self.count_at_leaf(event);
             deepest = deepest.max(event.path.len());
@@ -428,9 +426,7 @@ impl<R: Repository> Search<R> {
         drop(here);
         if restored > 0 {
             self.leave_restored(group, plies);
-            if !rare.aside {
-                self.count_restored(restored);
-            }
+            self.count_restored(restored);
         }
         rare.proving |= proving.is_some();
         if rare.proving {
