@@ -79,6 +79,7 @@ mod tests {
     use oncilla_opencl::device::DeviceChoice;
     use oncilla_opencl::kernels::Tuning;
     use oncilla_opencl::opencl::{OpenCl, Options};
+
     /// Also tries the kernels that a GPU has, and tunings without Winograd, in which there is nothing to fall back
     /// from.
     #[test]

@@ -46,18 +46,20 @@ pub enum System {
     },
 }
 
-/// The kinds of time limits that `kata-time_settings` accepts.
-pub const KINDS: [&str; 6] = ["none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped"];
-
-/// What has to follow each kind.
-const TIMES: [&str; 6] = [
-    "alone",
-    "SECONDS",
-    "SECONDS SECONDS COUNT",
-    "SECONDS SECONDS COUNT",
-    "SECONDS SECONDS",
-    "SECONDS SECONDS LIMIT LIMIT",
+/// The kinds of time limits, and what has to follow each.
+const KINDS: [(&str, &str); 6] = [
+    ("none", "alone"),
+    ("absolute", "SECONDS"),
+    ("byoyomi", "SECONDS SECONDS COUNT"),
+    ("canadian", "SECONDS SECONDS COUNT"),
+    ("fischer", "SECONDS SECONDS"),
+    ("fischer-capped", "SECONDS SECONDS LIMIT LIMIT"),
 ];
+
+/// The names of the kinds of time limits that `kata-time_settings` accepts.
+pub fn kinds() -> [&'static str; KINDS.len()] {
+    KINDS.map(|(kind, _)| kind)
+}
 
 impl System {
     /// Converts the arguments of `time_settings`: main time, overtime and its number of stones. Overtime without stones
@@ -82,8 +84,8 @@ impl System {
     pub fn read(args: &[String]) -> Result<Self, String> {
         let kind = args.first().map_or_else(String::new, |kind| kind.to_ascii_lowercase());
         let kind = kind.as_str();
-        let Some((_, times)) = KINDS.iter().zip(TIMES).find(|(other, _)| **other == kind) else {
-            return Err(format!("expected one of {}, got {}", KINDS.join(", "), quoted(kind)));
+        let Some((_, times)) = KINDS.iter().find(|(other, _)| *other == kind) else {
+            return Err(format!("expected one of {}, got {}", kinds().join(", "), quoted(kind)));
         };
         let expected = || format!("expected {kind} {times}, got {}", quoted(&args[1..].join(" ")));
         let time = |at: usize| args.get(at).and_then(|text| seconds(text));
@@ -399,7 +401,7 @@ mod tests {
 
     #[test]
     fn kinds_are_read_or_refused() {
-        for kind in KINDS {
+        for kind in kinds() {
             let text = match kind {
                 "none" => "none",
                 "absolute" => "absolute 60.5",

@@ -76,7 +76,7 @@ pub const ALL: [(&str, Handler); 55] = [
     ("time_left", Answers(time_left)),
     ("kgs-time_settings", Answers(kgs_time_settings)),
     ("kata-time_settings", Answers(kata_time_settings)),
-    ("kata-list_time_settings", Answers(|_, args| args::none(args).map(|()| clock::KINDS.join(" ")))),
+    ("kata-list_time_settings", Answers(|_, args| args::none(args).map(|()| clock::kinds().join(" ")))),
     ("final_score", Answers(final_score)),
     ("final_status_list", Answers(final_status_list)),
     ("showboard", Answers(|session, args| args::none(args).map(|()| show::board(&session.record)))),

@@ -6,7 +6,7 @@
 //! device.
 
 use super::drivers;
-use super::service::Unit;
+use super::service::{Unit, tried_input};
 use super::settings::EvaluatorSettings;
 use super::tuning;
 use super::units::host_rate;
@@ -14,7 +14,6 @@ use super::wanted::is_asked_for;
 use oncilla_opencl::backend::{Backend, BackendError, Outputs};
 use oncilla_opencl::device::{self, Device, DeviceChoice, Programs};
 use oncilla_opencl::graph::Graph;
-use oncilla_opencl::host::canary;
 use oncilla_opencl::kernels::Tuning;
 use oncilla_opencl::opencl::{OpenCl, Options};
 use oncilla_opencl::watched::{Patience, Watched, within};
@@ -29,9 +28,6 @@ pub(super) const GETTING_READY: Duration = Duration::from_secs(180);
 /// lane has run each trial: a start must not wait for a slow device.
 const BATCHES_AT_ONCE: usize = 12;
 const TIME_AT_ONCE: Duration = Duration::from_millis(250);
-
-/// Of the input numbers of a trial, one in `ONE_IN` is 1, which is about as in a position.
-const ONE_IN: u32 = 16;
 
 /// Devices that were not ready in time, by [label](Device::label), each with what its thread holds. Nothing waits for
 /// such a device again before that thread has ended.
@@ -164,7 +160,7 @@ struct Trial {
 fn trials(lane: &mut dyn Backend, graph: &Graph) -> Result<Vec<Trial>, BackendError> {
     let each = graph.input().len();
     let sizes = [1, lane.preferred_batch()];
-    let positions = canary((1 + sizes[1]) * each, ONE_IN);
+    let positions = tried_input((1 + sizes[1]) * each);
     let mut trials = Vec::new();
     for (from, size) in [(0, sizes[0]), (0, sizes[1]), (1, sizes[0]), (1, sizes[1])] {
         let (input, mut expected) = (positions[from * each..][..size * each].to_vec(), Outputs::default());
@@ -272,6 +268,7 @@ mod tests {
     use crate::evaluator::prepare;
     use crate::network::{BuiltIn, Weights};
     use crate::options::Typed;
+
     #[test]
     fn a_device_that_is_late_is_asked_again_once_it_is_ready() {
         let Some(mut device) = drivers::device_is_there(&DeviceChoice::Index(0)) else { return };

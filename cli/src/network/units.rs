@@ -185,6 +185,7 @@ fn rate_in_batches_of(batch: usize, host: &mut Host) -> Result<f64, BackendError
 #[cfg(test)]
 mod tests {
     use super::*;
+
     #[test]
     fn the_host_has_no_more_threads_than_cores() {
         assert_eq!([1, 6, 16, 64, 0].map(|wanted| threads_on(16, wanted)), [1, 6, 16, 16, 16]);

@@ -83,6 +83,7 @@ pub fn index_of(choice: &DeviceChoice) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     #[test]
     fn a_device_with_two_names_is_opened_once() {
         let wanted = |names: &[&str]| {

@@ -29,7 +29,7 @@ mod tests;
 mod unit;
 
 pub use request::{IsLate, Request};
-pub use unit::Unit;
+pub use unit::{Unit, tried_input};
 
 use crate::fault::guarded;
 use oncilla_opencl::backend::{Chores, Outputs};

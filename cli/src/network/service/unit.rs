@@ -20,6 +20,11 @@ const ALONE: u32 = 8;
 /// beside others, and so would not be measured again.
 const MEASURED: usize = 3;
 
+/// So many numbers with which a network is tried.
+pub fn tried_input(numbers: usize) -> Vec<f32> {
+    canary(numbers, ONE_IN)
+}
+
 /// What a lane's backend runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunsOn {
@@ -202,7 +207,7 @@ impl Unit {
     pub fn try_out(&mut self, graph: &Graph) -> Result<(), String> {
         let lane = self.widest();
         lane.backend
-            .evaluate(&canary(graph.input().len(), ONE_IN), &mut lane.outputs)
+            .evaluate(&tried_input(graph.input().len()), &mut lane.outputs)
             .map_err(|error| error.to_string())?;
         Sizes::new(graph).check(&lane.outputs, 1, |_| true)
     }
