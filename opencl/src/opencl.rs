@@ -566,7 +566,7 @@ impl Backend for OpenCl {
 
 /// Enqueues each layer's own launches.
 fn enqueue_steps(session: &Session, steps: &mut [Vec<Step>], positions: usize) -> Result<(), Error> {
-    let told_after = if session.waits_at_flush() { usize::MAX } else { TOLD_AFTER };
+    let told_after = if session.device().waits_at_flush() { usize::MAX } else { TOLD_AFTER };
     let mut launched = 0;
     for step in steps.iter_mut().flatten() {
         step.enqueue(session, positions)?;

@@ -46,8 +46,7 @@ pub enum Turn {
 impl Turns {
     /// The turns of a queue whose batches have at most `max_batch` positions.
     pub fn new(device: &Device, max_batch: usize) -> Self {
-        let needed = device.platform == "Portable Computing Language";
-        Self { known: needed.then(|| vec![false; max_batch + 1]) }
+        Self { known: device.needs_turns().then(|| vec![false; max_batch + 1]) }
     }
 
     /// Waits until a batch of `batch` positions may run.

@@ -122,12 +122,6 @@ impl Session {
         made(&self.device, call, status, is_null)
     }
 
-    /// Whether the driver begins with nothing new before all that was flushed is done: Mesa's rusticl waits so, in the
-    /// versions that distributions have.
-    pub fn waits_at_flush(&self) -> bool {
-        self.device.platform == "rusticl"
-    }
-
     /// Makes the driver begin with what was enqueued, while more is being enqueued.
     ///
     /// # Errors

@@ -12,7 +12,7 @@
 //! finds it faster.
 
 use super::{ALONE_ITEMS, COMMON, Compiled, Family, Items, Kernels, Launch, Range, Step, Variant, check_batch};
-use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Kind, Session};
+use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -89,7 +89,7 @@ impl Network {
     /// If the driver refuses.
     pub fn new(kernels: &Kernels<'_>, steps: &[Vec<Step>]) -> Result<Option<(Self, Arenas)>, Error> {
         let session = kernels.session;
-        if kernels.variant() == Variant::Cpu && !runs_groups_together(session.device()) {
+        if kernels.variant() == Variant::Cpu && !session.device().runs_groups_together() {
             return Ok(None);
         }
         let rows: Vec<Row<'_>> = steps.iter().flatten().flat_map(rows_of).collect();
@@ -200,15 +200,6 @@ impl Network {
 pub fn move_steps(session: &Session, arenas: &Arenas, steps: &mut [Vec<Step>]) -> Result<(), Error> {
     let mut launches = steps.iter_mut().flatten().flat_map(Step::launches_mut);
     launches.try_for_each(|launch| arenas.move_args(session, &mut launch.compiled.kernel))
-}
-
-/// Whether groups that wait for each other's items finish on a device. Mesa's llvmpipe, for one, leaves a loop after
-/// 65,535 turns, whatever its condition says. Oclgrind runs one group after the other, as it is used here.
-fn runs_groups_together(device: &Device) -> bool {
-    match device.platform.as_str() {
-        "Portable Computing Language" => device.kind == Kind::Cpu,
-        platform => platform == "Oclgrind",
-    }
 }
 
 /// The number of groups: as many as the device has cores, but no more than this process may use: a group that waits

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::memory::Buffer;
-use crate::device::{Error, Kind, Purpose};
+use crate::device::{Error, Purpose};
 use ocl::ffi::*;
 use std::cell::RefCell;
 use std::fmt;
@@ -142,14 +142,7 @@ impl Session {
 
     /// Whether a command that sends or launches something has an event.
     pub(super) fn is_watched(&self) -> bool {
-        self.times.is_some() || self.may_lose_launches()
-    }
-
-    /// Whether launches may get lost without any error: a GPU can be reset, the host's own cores can't, and with
-    /// NVIDIA's driver every call fails after a launch that failed. If launches can't get lost, the work of noticing
-    /// that is saved: with an event for each launch a batch of maia-1500 took 1.3 times as long on an H200.
-    fn may_lose_launches(&self) -> bool {
-        self.device.kind != Kind::Cpu && self.device.platform != "NVIDIA CUDA"
+        self.times.is_some() || self.device.may_lose_launches()
     }
 }
 
@@ -179,7 +172,7 @@ impl<'d> Commands<'_, 'd> {
     /// If the driver refuses.
     pub fn spoil(&self, read: &Read<'_>) -> Result<(), Error> {
         let session = self.session;
-        if !session.may_lose_launches() {
+        if !session.device.may_lose_launches() {
             return Ok(());
         }
         session.fits("write behind the start", read.from, read.proof + 1)?;
