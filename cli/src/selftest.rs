@@ -94,7 +94,7 @@ fn run(settings: &EvaluatorSettings, board: Size, bound: f32) -> Result<(Vec<Row
             let int8 = settings.precision == Precision::Int8 && graph.can_be_int8(layer);
             graph.set_int8(layer, int8).map_err(|error| error.to_string())?;
         }
-        let input = oncilla_opencl::opencl::selftest::canary(CANARIES * graph.input().len(), 4);
+        let input = oncilla_opencl::compare::canary(CANARIES * graph.input().len(), 4);
         let (findings, _) = test(settings, &Arc::new(graph), &input, name, &progress)?;
         rows.extend(to_rows(name, &findings, bound));
     }

@@ -43,6 +43,7 @@ mod winograd;
 mod x86;
 
 use crate::backend::{Backend, BackendError, Chores, Outputs, batch_of};
+use crate::compare::{canary, relative_error};
 use crate::graph::Graph;
 use isa::Isa;
 use plan::Plan;
@@ -173,35 +174,11 @@ fn plan(graph: &Graph, isa: Isa) -> Result<Plan, BackendError> {
         }
         let expected = expected.get_or_insert_with(|| evaluate(&direct));
         let got = evaluate(&fast);
-        if graph.outputs().iter().all(|o| error(expected.head(o.role), got.head(o.role)) <= BOUND) {
+        if graph.outputs().iter().all(|o| relative_error(expected.head(o.role), got.head(o.role)) <= BOUND) {
             return Ok(fast);
         }
     }
     Ok(direct)
-}
-
-/// Planes of ones and zeros, always the same; about one number in `one_in` is a one.
-pub fn canary(len: usize, one_in: u32) -> Vec<f32> {
-    let ones = u32::MAX / one_in;
-    let mut state = 1u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        if state <= ones { 1.0 } else { 0.0 }
-    };
-    (0..len).map(|_| next()).collect()
-}
-
-/// The largest difference, as a share of the largest expected number if that is above one; infinite if something is
-/// missing or not finite.
-///
-/// The difference is a share of the largest number, not of each number: one that is nearly zero may be the difference
-/// of large numbers, and keeps their rounding.
-pub fn error(expected: &[f32], got: &[f32]) -> f32 {
-    if expected.len() != got.len() || expected.iter().chain(got).any(|x| !x.is_finite()) {
-        return f32::INFINITY;
-    }
-    let largest = expected.iter().fold(1.0f32, |most, x| most.max(x.abs()));
-    expected.iter().zip(got).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs())) / largest
 }
 
 impl Backend for Host {

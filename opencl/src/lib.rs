@@ -15,6 +15,7 @@
 pub mod backend;
 #[cfg(feature = "opencl")]
 mod cached;
+pub mod compare;
 #[cfg(feature = "opencl")]
 pub mod device;
 pub mod graph;

@@ -70,7 +70,7 @@ fn run(pack: &[u8], input: &[f32]) -> Outputs {
 /// The largest difference, as a share of the largest expected number if that is above one.
 fn error(expected: Outputs, got: Outputs) -> f32 {
     let roles = [Role::Policy, Role::Wdl, Role::MovesLeft];
-    let error = |role| oncilla_opencl::host::error(expected.head(role), got.head(role));
+    let error = |role| oncilla_opencl::compare::relative_error(expected.head(role), got.head(role));
     roles.map(error).into_iter().fold(0.0, f32::max)
 }
 

@@ -71,9 +71,10 @@ impl Right for Linear {
 #[cfg(test)]
 mod tests {
     use super::super::isa::Isa;
+    use super::super::pack;
     use super::super::product::{self, Block, DenseInput, DensePanels, Entry, Floats};
-    use super::super::{error, pack};
     use super::*;
+    use crate::compare::relative_error;
     use quickcheck::{Arbitrary, Gen, quickcheck};
 
     /// An array as a file in LINEAR16 gives it, with both ends, and its numbers.
@@ -155,7 +156,7 @@ mod tests {
                 let all = DenseInput::Rows(&input);
                 let (expected, got) = (in_floats(all, positions), in_shorts(all, positions));
                 let ends_with = |all: &[f32], last: Vec<f32>| same(&all[(positions - 1) * neurons..], &last);
-                error(&expected, &got) < 1e-5
+                relative_error(&expected, &got) < 1e-5
                     && ends_with(&got, in_shorts(DenseInput::Rows(last), 1))
                     && ends_with(&got, in_shorts(entries, 1))
                     && ends_with(&expected, in_floats(entries, 1))

@@ -11,7 +11,8 @@
 //! convolutions on another board, like most networks for Go, keeps its launches. There this form is off unless `tune`
 //! finds it faster.
 
-use super::{ALONE_ITEMS, COMMON, Compiled, Family, Items, Kernels, Launch, Range, Step, Variant, check_batch};
+use super::launch::check_batch;
+use super::{ALONE_ITEMS, COMMON, Compiled, Family, Items, Kernels, Launch, Range, Step, Variant};
 use crate::device::{Arenas, Arg, Argument, Buffer, Copies, Device, Error, Kernel, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -210,9 +211,7 @@ fn groups(device: &Device) -> usize {
 }
 
 fn rows_of(step: &Step) -> impl Iterator<Item = Row<'_>> {
-    let all =
-        [(&step.first, 0, usize::MAX), (&step.small, 0, step.large_from), (&step.large, step.large_from, usize::MAX)];
-    all.into_iter().flat_map(|(launches, from, until)| launches.iter().map(move |launch| Row { launch, from, until }))
+    step.by_size().map(|(launch, sizes)| Row { launch, from: sizes.start, until: sizes.end })
 }
 
 /// A kernel as a case of `run_items` or `position`.

@@ -5,8 +5,9 @@
 
 use super::{Fault, OpenCl};
 use crate::backend::{Backend, BackendError, Outputs};
+use crate::compare::{canary, relative_error};
 use crate::graph::{Graph, Role};
-use crate::host::{Host, canary, error};
+use crate::host::Host;
 use crate::int8::Loss;
 use std::sync::Arc;
 
@@ -112,7 +113,7 @@ fn compare(role: Role, expected: &[f32], got: &[f32], bound: f32) -> Result<(), 
         return Err(format!("{role:?}: expected {} numbers, got {}", expected.len(), got.len()));
     }
     // An output that is not finite is infinitely far off, whatever the others are.
-    let found = error(expected, got);
+    let found = relative_error(expected, got);
     if found <= bound {
         return Ok(());
     }

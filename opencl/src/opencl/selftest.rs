@@ -7,10 +7,9 @@
 use super::OpenCl;
 pub use super::kit::kit;
 use crate::backend::{Backend, BackendError, Outputs, batch_of};
+use crate::compare::relative_error;
 use crate::device::Error;
 use crate::graph::{Role, Shape, ValueId};
-pub use crate::host::canary;
-pub use crate::host::error;
 use crate::host::plain;
 use crate::int8::Loss;
 
@@ -23,7 +22,7 @@ pub struct LayerError {
     pub name: &'static str,
     /// The shape of its output.
     pub shape: Shape,
-    /// The worst error, see [`error`].
+    /// The worst error, see [`relative_error`].
     pub error: f32,
 }
 
@@ -32,7 +31,7 @@ pub struct LayerError {
 pub struct HeadError {
     /// Which output.
     pub role: Role,
-    /// The worst error, see [`error`].
+    /// The worst error, see [`relative_error`].
     pub error: f32,
 }
 
@@ -109,7 +108,7 @@ impl OpenCl {
                     step.enqueue(&self.session, positions.len())?;
                 }
                 let (got, wanted) = (self.get(made, positions.len())?, side_by_side(made, &positions, expected));
-                found[layer].error = found[layer].error.max(error(&wanted, &got));
+                found[layer].error = found[layer].error.max(relative_error(&wanted, &got));
                 let now = (turn * layers.len() + layer + 1) / all;
                 (said..now).for_each(|before| done(before + 1));
                 said = now;
@@ -135,7 +134,7 @@ impl OpenCl {
             self.run(positions.len(), &input, &mut got)?;
             for (output, head) in graph.outputs().iter().zip(&mut heads) {
                 *wanted.head_mut(head.role) = side_by_side(output.value, &positions, expected);
-                head.error = head.error.max(error(wanted.head(head.role), got.head(head.role)));
+                head.error = head.error.max(relative_error(wanted.head(head.role), got.head(head.role)));
             }
             // The last batch contains all positions.
             loss = has_int8.then(|| Loss::between(&graph, &wanted, &got));
@@ -186,15 +185,6 @@ fn side_by_side(value: ValueId, positions: &[usize], expected: &[Vec<Vec<f32>>])
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_error_is_a_share_of_the_largest_number() {
-        assert_eq!(error(&[0.5, 0.25], &[0.5, 0.5]), 0.25);
-        assert_eq!(error(&[100.0, 0.0], &[100.0, 1.0]), 0.01);
-        assert_eq!(error(&[1.0], &[f32::NAN]), f32::INFINITY);
-        assert_eq!(error(&[1.0], &[]), f32::INFINITY);
-        assert_eq!(error(&[], &[]), 0.0);
-    }
 
     #[test]
     fn the_largest_batch_is_tested_too() {

@@ -3,11 +3,11 @@
 #![allow(dead_code, reason = "compiled into each test and the example, none of which uses all of it")]
 
 use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::compare::relative_error;
 use oncilla_opencl::device::{self, DeviceChoice};
 use oncilla_opencl::graph::{Activation, Graph, INPUT, Layer, Role, Shape, SqueezeExcite, ValueId};
 use oncilla_opencl::host::plain;
 use oncilla_opencl::kernels::{Precision, Tuning};
-use oncilla_opencl::opencl::selftest::error;
 use oncilla_opencl::opencl::{OpenCl, Options};
 
 /// How far sums in another order may be apart, as a share of the number, or absolutely for numbers below one.
@@ -45,7 +45,7 @@ pub fn agrees(mut graph: Graph, way: &Way, random: &mut Random) -> Result<(), St
         for output in graph.outputs() {
             let (expected, got) = (expected.head(output.role), got.head(output.role));
             // With rounded numbers, an error is a share of what was added up, not of the result.
-            let over = |bound| Some(error(expected, got)).filter(|e| *e > bound).map(|e| format!("error {e}"));
+            let over = |bound| Some(relative_error(expected, got)).filter(|e| *e > bound).map(|e| format!("error {e}"));
             let difference = match precision {
                 Precision::Fp32 => first_difference(expected, got, TOLERANCE),
                 Precision::Int8 if only_first => over(TOLERANCE),

@@ -3,8 +3,8 @@
 use super::pace::Pace;
 use super::request::{Sizes, is_needed};
 use oncilla_opencl::backend::{Backend, Outputs};
+use oncilla_opencl::compare::canary;
 use oncilla_opencl::graph::{Graph, Role};
-use oncilla_opencl::host::canary;
 use std::time::{Duration, Instant};
 
 /// After this many batches in a row that it failed to answer, a device is given up.
