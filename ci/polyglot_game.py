@@ -5,7 +5,7 @@
 
 PolyGlot (Debian: polyglot) is an independent UCI client: it sets options, searches, ponders with `go ponder` and
 `stop`, and checks the moves with its own rules. python-chess controls it with XBoard's protocol (whole seconds only),
-and ends pondering before it sends the move, so that there is no `ponderhit` here (that is tested by cli/tests/uci.rs
+and ends pondering before it sends the move, so that there is no `ponderhit` here (that is tested by cli/tests/uci/
 and cli/tests/orders).
 
 The exit status is 1 if a move is illegal, a clock runs out, an engine does not answer or exits with an error, or a `go`

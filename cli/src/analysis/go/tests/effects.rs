@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Parameters whose effect no single search shows, and where it is tested.
 const ELSEWHERE: [(&str, &str); 2] = [
-    ("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go.rs, cli/tests/gtp.rs"),
+    ("maxTime", "whoever runs the search looks at the clock: cli/tests/analysis_go/, cli/tests/gtp/"),
     ("subtreeValueBiasFreeProp", "something is forgotten when the game goes on: go/tests/reuse.rs"),
 ];
 
