@@ -24,22 +24,24 @@ mod choice;
 mod event;
 mod gather;
 mod params;
+mod prove;
 pub mod puct;
 mod recycle;
 mod renew;
 mod reuse;
 mod root;
 mod select;
+mod settle;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod view;
 mod worth;
 
-pub use backprop::Refused;
 pub(crate) use event::Step;
 pub use event::{Event, MAX_PLIES};
 pub use gather::Gathered;
 pub use params::{CatchUp, Cpuct, Deviation, Explored, Fpu, MovesLeft, Params};
+pub use settle::Refused;
 pub use view::{Contents, EdgeView, NodeView};
 
 use crate::evaluate::{Answer, Evaluator, Move};

@@ -4,7 +4,7 @@
 //! softer, averaged over several symmetries, or taken from another head, and the utility of a score may depend on the
 //! score expected at the root. When the game goes on, another position is the root.
 
-use super::backprop::Refused;
+use super::settle::Refused;
 use super::worth::own;
 use super::{NodeView, Search};
 use crate::evaluate::{Move, Value};
