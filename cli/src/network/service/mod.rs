@@ -90,8 +90,6 @@ struct State {
 struct Entry {
     request: Arc<Request>,
     rows: Range<usize>,
-    /// Whether the request's owner waits, and may be called to carry.
-    waits: bool,
 }
 
 /// A batch that a thread carries.
@@ -196,7 +194,7 @@ impl Service {
         if rows == 0 {
             return Ok(None);
         }
-        let shared = &*self.shared;
+        let shared = &self.shared;
         if chores.count > 0 && !shared.lock().is_host() {
             take(&mut chores).do_here();
         }
@@ -204,10 +202,10 @@ impl Service {
         // If a backend panics, this takes the thread's rows out of the queue.
         let _gone = Gone { shared, request };
         let mut state = shared.lock();
-        state.queue.push_back(Entry { request: Arc::clone(request), rows: 0..rows, waits: false });
+        state.queue.push_back(Entry { request: Arc::clone(request), rows: 0..rows });
         while !request.is_done() {
             if let Some(load) = state.load(Some(request)) {
-                self.call_another(&mut state);
+                shared.call_another(&mut state);
                 drop(state);
                 if let Err(panic) = shared.carry(load, Some(request), take(&mut chores)) {
                     resume_unwind(panic);
@@ -217,11 +215,11 @@ impl Service {
             }
             if !state.has(request) {
                 // Other threads carry this request's rows. If this thread was called, that was to carry rows of others.
-                self.call_another(&mut state);
+                shared.call_another(&mut state);
             }
             state = wait_for_news(state, request);
         }
-        self.call_another(&mut state);
+        shared.call_another(&mut state);
         drop(state);
         // They are left if another thread has carried the rows.
         chores.do_here();
@@ -241,28 +239,6 @@ impl Service {
     pub fn check(&self, outputs: &Outputs, rows: usize) -> Result<(), String> {
         self.shared.sizes.check(outputs, rows, |_| true)
     }
-
-    /// If there are rows and a place for them, wakes a thread to carry them.
-    fn call_another(&self, state: &mut State) {
-        if state.queue.is_empty() || !state.may_depart() {
-            return;
-        }
-        if state.call_owner() {
-            return;
-        }
-        if state.idle_helpers > 0 {
-            self.shared.work.notify_one();
-            return;
-        }
-        let lanes: usize = state.units.iter().map(Unit::lanes).sum();
-        let most = lanes.saturating_sub(1).min(MOST_HELPERS);
-        if state.helpers.len() < most {
-            let shared = Arc::clone(&self.shared);
-            let thread = Builder::new().name(format!("batches {}", state.helpers.len()));
-            // If there is no thread, the owner itself carries the rest too, later.
-            state.helpers.extend(thread.spawn(move || shared.help()));
-        }
-    }
 }
 
 impl Drop for Service {
@@ -279,13 +255,13 @@ impl Drop for Service {
 
 /// Waits until the owner of a request is called: because its answers are there, or to carry.
 fn wait_for_news<'a>(mut state: MutexGuard<'a, State>, request: &Arc<Request>) -> MutexGuard<'a, State> {
-    state.set_waits(request, true);
-    let mut state = if state.units.len() > 1 && state.has(request) {
+    request.set_waits(true);
+    state = if state.units.len() > 1 && state.has(request) {
         request.news.wait_timeout(state, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0
     } else {
         request.news.wait(state).unwrap_or_else(PoisonError::into_inner)
     };
-    state.set_waits(request, false);
+    request.set_waits(false);
     state
 }
 
@@ -331,25 +307,15 @@ impl State {
         self.queue.iter().any(|entry| Arc::ptr_eq(&entry.request, request))
     }
 
-    fn set_waits(&mut self, request: &Arc<Request>, waits: bool) {
-        // A request has several entries if a device failed to answer some of its rows while others have not been taken
-        // yet.
-        let own = self.queue.iter_mut().filter(|entry| Arc::ptr_eq(&entry.request, request));
-        own.for_each(|entry| entry.waits = waits);
-    }
-
     /// Whether a part of the queue could depart now.
     fn may_depart(&self) -> bool {
         let waiting = self.waiting();
         self.units.iter().any(|unit| unit.departure(waiting).is_some())
     }
 
-    /// Wakes the owner of the first entry in the queue that waits. False if there is none.
-    fn call_owner(&mut self) -> bool {
-        let Some(entry) = self.queue.iter_mut().find(|entry| entry.waits) else { return false };
-        entry.waits = false;
-        entry.request.news.notify_one();
-        true
+    /// Wakes the first owner of rows in the queue that waits. False if there is none.
+    fn call_owner(&self) -> bool {
+        self.queue.iter().any(|entry| entry.request.call_owner())
     }
 
     /// Takes a batch that departs now out of the queue, with the rows of `first` at its beginning. `None` if nothing
@@ -419,7 +385,7 @@ impl State {
     /// Puts rows that were not answered back into the queue.
     fn put_back(&mut self, parts: Vec<Part>) {
         for part in parts.into_iter().rev() {
-            self.queue.push_front(Entry { request: part.request, rows: part.rows, waits: true });
+            self.queue.push_front(Entry { request: part.request, rows: part.rows });
         }
     }
 }
@@ -444,8 +410,27 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// If there are rows and a place for them, wakes a thread to carry them.
+    fn call_another(self: &Arc<Self>, state: &mut State) {
+        if state.queue.is_empty() || !state.may_depart() || state.call_owner() {
+            return;
+        }
+        if state.idle_helpers > 0 {
+            self.work.notify_one();
+            return;
+        }
+        let lanes: usize = state.units.iter().map(Unit::lanes).sum();
+        let most = lanes.saturating_sub(1).min(MOST_HELPERS);
+        if state.helpers.len() < most {
+            let shared = Arc::clone(self);
+            let thread = Builder::new().name(format!("batches {}", state.helpers.len()));
+            // If there is no thread, the owner itself carries the rest too, later.
+            state.helpers.extend(thread.spawn(move || shared.help()));
+        }
+    }
+
     /// The main loop of a helper.
-    fn help(&self) {
+    fn help(self: &Arc<Self>) {
         let mut state = self.lock();
         while !state.closed {
             let Some(load) = state.load(None) else {
@@ -454,6 +439,7 @@ impl Shared {
                 state.idle_helpers -= 1;
                 continue;
             };
+            self.call_another(&mut state);
             drop(state);
             let parts = load.parts.clone();
             // Nothing waits for this thread, so the threads that wait for the rows must be told.
@@ -486,7 +472,7 @@ impl Shared {
         match outcome {
             Ok(Ok(())) => {
                 parts.iter().for_each(|part| part.request.answered(part.rows.len()));
-                self.call(&mut state);
+                self.call(&state);
             }
             Ok(Err(fault)) => {
                 drop(state);
@@ -496,7 +482,7 @@ impl Shared {
                 if let Some(owner) = owner {
                     state.put_back(parts.into_iter().filter(|part| !Arc::ptr_eq(&part.request, owner)).collect());
                 }
-                self.call(&mut state);
+                self.call(&state);
                 return Err(panic);
             }
         }
@@ -504,7 +490,7 @@ impl Shared {
     }
 
     /// Wakes a thread to look at the queue, because there may be a place again.
-    fn call(&self, state: &mut State) {
+    fn call(&self, state: &State) {
         if !state.queue.is_empty() && state.may_depart() && !state.call_owner() {
             self.work.notify_one();
         }
@@ -572,11 +558,15 @@ impl Shared {
             // A lane that was given up says nothing about the others.
             if failed.may_answer_yet || failed.is_spent || !state.units[unit].fail() {
                 drop(state);
-                let what = match failed.is_spent {
-                    true => Some("the device goes on with fewer batches at a time"),
-                    false => first.then_some("the host evaluates the batch"),
+                let note = match failed.is_spent {
+                    // The lane is gone, whether or not anybody waits for these rows.
+                    true => {
+                        self.tell(format!("{fault}; the device goes on with fewer batches at a time"));
+                        None
+                    }
+                    false => first.then(|| format!("{fault}; the host evaluates the batch")),
                 };
-                self.stand_in(&parts, what.map(|what| format!("{fault}; {what}")));
+                self.stand_in(&parts, note);
                 return;
             }
             drop(state);
@@ -594,7 +584,7 @@ impl Shared {
             state = self.lock();
         }
         state.put_back(parts);
-        self.call(&mut state);
+        self.call(&state);
         drop(state);
         let_go(spent);
     }
@@ -679,9 +669,9 @@ impl Shared {
     }
 
     fn done(&self, parts: &[Part]) {
-        let mut state = self.lock();
+        let state = self.lock();
         parts.iter().for_each(|part| part.request.answered(part.rows.len()));
-        self.call(&mut state);
+        self.call(&state);
     }
 }
 

@@ -3,7 +3,7 @@
 use oncilla_opencl::backend::Outputs;
 use oncilla_opencl::graph::{Graph, Role};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Rows of input, and later their outputs. One thread owns the request and waits; any thread that has a backend may
@@ -17,6 +17,8 @@ pub struct Request {
     open: AtomicUsize,
     /// Wakes the owner; used under the lock of the service.
     pub news: Condvar,
+    /// Whether the owner waits for news, and may be called to carry. Also used under that lock.
+    waits: AtomicBool,
 }
 
 /// Returns whether a search has to end, and has an answer without this request: then it does not wait for a device that
@@ -67,6 +69,20 @@ impl Request {
         if self.is_done() {
             self.news.notify_one();
         }
+    }
+
+    /// Says that the owner waits for news from now on, or no longer. To be called under the lock of the service.
+    pub fn set_waits(&self, waits: bool) {
+        self.waits.store(waits, Ordering::Relaxed);
+    }
+
+    /// Wakes the owner, if it waits and was not called already. To be called under the lock of the service.
+    pub fn call_owner(&self) -> bool {
+        let waits = self.waits.swap(false, Ordering::Relaxed);
+        if waits {
+            self.news.notify_one();
+        }
+        waits
     }
 
     /// Whether all rows have been answered. To be called under the lock of the service.

@@ -313,7 +313,7 @@ fn of_several_devices_each_gets_what_it_can_do_in_the_time_of_the_others() {
         let mut state = State::new(paces.map(|(each, row)| learned(each, row)).into());
         let request: Arc<Request> = Arc::default();
         request.begin(rows);
-        state.queue.push_back(Entry { request, rows: 0..rows, waits: false });
+        state.queue.push_back(Entry { request, rows: 0..rows });
         let mut got = [0; 2];
         while let Some(load) = state.load(None) {
             got[load.unit] = load.rows;
@@ -389,6 +389,39 @@ fn several_devices_work_at_once() {
     assert_eq!((service.facts().max_batch, service.facts().preferred_batch), (8, 8));
 }
 
+/// However many devices there are, the rows of one request are on all of them before the first one answers.
+#[test]
+fn a_large_request_keeps_every_device_at_work() {
+    let seen: [Arc<Seen>; 4] = Default::default();
+    let units = seen.iter().map(|seen| unit(vec![device(seen, 4, [0.1; 2])])).collect();
+    let service = &service(units, no_host());
+    seen.iter().for_each(|seen| seen.batches.lock().unwrap().clear());
+    seen.iter().for_each(|seen| seen.held.store(true, Ordering::SeqCst));
+    thread::scope(|scope| {
+        scope.spawn(|| ask(service, &Arc::default(), &[1.0; 16]));
+        let begun = Instant::now();
+        while seen.iter().any(|seen| seen.rows() == 0) && begun.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let rows = seen.each_ref().map(|seen| seen.rows());
+        seen.iter().for_each(|seen| seen.held.store(false, Ordering::SeqCst));
+        assert!(!rows.contains(&0), "{rows:?}");
+    });
+}
+
+/// An owner that carries other rows meanwhile cannot be called: whoever waits is.
+#[test]
+fn only_who_waits_is_called() {
+    let [busy, waiting]: [Arc<Request>; 2] = Default::default();
+    waiting.set_waits(true);
+    let mut state = State::new(Vec::new());
+    let part = |request: &Arc<Request>| Part { request: Arc::clone(request), rows: 0..1 };
+    state.put_back(vec![part(&busy), part(&waiting)]);
+    assert!(state.call_owner());
+    assert!(!waiting.call_owner(), "it has been called");
+    assert!(!state.call_owner(), "nobody is left");
+}
+
 #[test]
 fn on_the_host_requests_that_meet_have_a_core_each() {
     let [wide, narrow]: [Arc<Seen>; 2] = Default::default();
@@ -455,6 +488,29 @@ fn a_lane_that_fails_again_and_again_is_left_out_and_that_is_said() {
     assert_eq!(ask_all(&service, 4, 40, 5), Vec::<String>::new());
     assert_eq!((bad.batches().len(), spare.rows()), (2 + unit::FAILURES as usize, of_spare));
     assert!(good.rows() > of_good);
+}
+
+/// Whoever it failed had no time for an answer, and hears nothing of it.
+#[test]
+fn a_lane_that_is_left_out_is_said_even_if_every_request_was_late() {
+    let [good, bad]: [Arc<Seen>; 2] = Default::default();
+    let fails: fn(usize) -> Option<&'static str> = |_| Some("no answer");
+    let lanes = vec![device(&good, 3, [0.05, 0.0]), Device { fault: fails, ..device(&bad, 3, [0.05, 0.0]) }];
+    let service = &service(vec![unit(lanes)], no_host());
+    let late = || {
+        let request = Arc::new(Request::unless(Box::new(|| true)));
+        request.content().input = vec![1.0; 5];
+        drop(service.run(&request, 5));
+    };
+    let mut news = Vec::new();
+    for _ in 0..1000 {
+        thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(late)));
+        news.extend(service.take_news());
+        if !news.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(news, ["no answer; the device goes on with fewer batches at a time"]);
 }
 
 #[test]
@@ -624,7 +680,7 @@ fn an_overdue_device_keeps_no_row_from_an_idle_one() {
     let mut load_one = || {
         let request: Arc<Request> = Arc::default();
         request.begin(1);
-        state.queue.push_back(Entry { request, rows: 0..1, waits: false });
+        state.queue.push_back(Entry { request, rows: 0..1 });
         state.load(None).map(|load| load.unit)
     };
     assert_eq!(load_one(), Some(0), "the faster one");
@@ -685,7 +741,7 @@ fn who_carries_takes_its_own_first_and_on_the_host_nothing_else() {
     let load = |unit: Unit| {
         let mut state = State::new(vec![unit]);
         for request in [&a, &b] {
-            state.queue.push_back(Entry { request: Arc::clone(request), rows: 0..1, waits: true });
+            state.queue.push_back(Entry { request: Arc::clone(request), rows: 0..1 });
         }
         let load = state.load(Some(&b)).unwrap();
         assert!(Arc::ptr_eq(&load.parts[0].request, &b));
