@@ -287,7 +287,8 @@ fn what_is_measured_and_estimated_shows() {
     assert!(list[3]["used_ms"].is_null());
 }
 
-/// The engine's own games, as recorded by `fixtures/time/record.py`.
+/// The engine's own games, as recorded by `fixtures/time/record.py`: a replay gives the engine's own budgets, which no
+/// search exceeded by more than a batch.
 #[test]
 fn recorded_games_are_replayed() {
     for name in ["host", "opencl", "constant"] {
@@ -299,6 +300,7 @@ fn recorded_games_are_replayed() {
         for row in rows {
             let number = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("{name} in {row}"));
             assert!(number("limit_ms") > 0.0 && number("limit_ms") <= number("deadline_ms"), "{row}");
+            assert!(number("used_ms") <= number("limit_ms") + number("extension_ms") + 5.0, "{row}");
             assert!(row["learnt"]["nps"].as_f64().is_some_and(|nps| nps > 0.0), "{row}");
         }
     }

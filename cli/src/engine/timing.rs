@@ -57,7 +57,13 @@ impl TimeManager {
     /// that was pondered in vain does not belong to the game.
     fn follow(&mut self, settings: &Settings, position: &History) {
         match self.timed.as_ref().and_then(|timed| moves_between(timed, position)) {
-            Some(moves) => self.plies_since = moves.len(),
+            Some(moves) => {
+                if moves.is_empty() {
+                    // Somebody looks at the same position again; another clock than before is not a lag.
+                    self.manager.clock_was_set();
+                }
+                self.plies_since = moves.len();
+            }
             None => *self = Self::new(settings),
         }
     }
@@ -124,6 +130,7 @@ impl MoveTime {
         self.since = ponder_hit.filter(|_| self.waits_for_ponder_hit).unwrap_or(self.since);
         self.waits_for_ponder_hit = false;
         self.playouts_before = counts.playouts;
+        self.limits.pruning = self.limits.pruning.map(|pruning| pruning.behind(counts.playouts));
         if let Some(clock) = &self.clock {
             // At least one ply is still to be played, however near the network saw the end.
             let plies_left = manager.plies_left.filter(|_| self.has_moves_left);
@@ -177,19 +184,12 @@ impl MoveTime {
         };
         visits_of_moves(search, &mut self.root_visits);
         let progress = Progress { root_visits: &self.root_visits, unsettled, ..progress };
-        let nps = self.clock.and_then(|_| manager.manager.nps()).or(self.nps_behind_pondering(counts, elapsed_ms));
-        let nps = nps.map(|nps| nps.min(self.nps_limit.unwrap_or(f64::INFINITY)));
+        let learnt = self.clock.and_then(|_| manager.manager.nps());
+        let nps = [learnt, self.nps_limit].into_iter().flatten().reduce(f64::min);
         let decision = self.limits.check(&progress, nps);
         let pruning = self.limits.pruning.is_some();
         search.set_remaining_playouts(pruning.then(|| decision.remaining_playouts.min(u32::MAX.into()) as u32));
         decision.stop.is_some()
-    }
-
-    /// Playouts per second since the clock began to run, if playouts were done before it did: smart pruning would count
-    /// those too.
-    fn nps_behind_pondering(&self, counts: &Counts, elapsed_ms: f64) -> Option<f64> {
-        let own = counts.playouts - self.playouts_before;
-        (self.playouts_before > 0 && elapsed_ms > 0.0).then(|| own as f64 * 1000.0 / elapsed_ms)
     }
 
     /// Whether the best move may be said without being asked for.
@@ -299,6 +299,7 @@ fn visits_of_moves(search: &Search<'_>, visits: &mut Vec<u32>) {
 mod tests {
     use super::*;
     use crate::engine::Clock;
+    use crate::engine::lineage::tests::after;
     use crate::memory::{Layout, Memory};
     use crate::options::Typed;
 
@@ -419,11 +420,12 @@ mod tests {
         assert!(!time.started);
         time.start_if_due(&mut manager, Some(Instant::now()), 50_000, &counts(50_000));
         assert!(time.started);
-        assert_eq!(time.nps_behind_pondering(&counts(50_300), 100.0), Some(3000.0));
+        let pruning = SmartPruning::new(settings.smart_pruning_factor.into());
+        assert_eq!(time.limits.pruning, pruning.map(|pruning| pruning.behind(50_000)));
         let go = Go { ponder: false, ..go };
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), true, Instant::now());
         time.start_if_due(&mut manager, None, 0, &counts(0));
-        assert_eq!(time.nps_behind_pondering(&counts(300), 100.0), None);
+        assert_eq!(time.limits.pruning, pruning);
     }
 
     /// The first playout is free, so a second one is not, however soon it is asked for.
@@ -490,6 +492,29 @@ mod tests {
         let mut time = MoveTime::new(&settings, &go, &History::startpos(), has_moves_left, Instant::now());
         time.start_if_due(&mut manager, None, 0, &Counts::ZERO);
         time.limits.time
+    }
+
+    /// The same position with a clock that shows six seconds less, and the next move with such a clock.
+    #[test]
+    fn a_second_search_of_a_position_tells_no_lag() {
+        let settings = Typed::default().meaning().unwrap().settings;
+        let (memory, _) = Memory::of_at_most(1 << 20, Layout::Tree).unwrap();
+        let search = Search::new(memory.lend(), settings.params);
+        let lag = |moves: &[&str]| {
+            let mut managers = TimeManagers::new(&settings);
+            let mut think = |position: &History, left_ms| {
+                let go = Go { clock: Some(Clock { left_ms, ..Clock::default() }), ..Go::default() };
+                let mut time = MoveTime::new(&settings, &go, position, true, Instant::now());
+                let manager = managers.of(&settings, position);
+                time.start_if_due(manager, None, 0, &Counts::ZERO);
+                time.end(manager, position, &search, &Counts::ZERO);
+                manager.manager.learnt().get("lag_ms").unwrap()
+            };
+            think(&History::startpos(), 20_000);
+            think(&after(moves), 14_000)
+        };
+        assert_eq!(lag(&[]), 0.0);
+        assert!(lag(&["e2e4", "e7e5"]) > 3000.0);
     }
 
     #[test]

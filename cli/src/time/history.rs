@@ -81,7 +81,10 @@ fn row(line: &str) -> Result<Played, String> {
         let known = "base, inc, ply, reused, movestogo, pieces, network_plies, used, nodes";
         return Err(format!("expected one of {known}, got {}", crate::text::quoted(unknown)));
     }
-    serde_json::from_value(object.into()).map_err(|error| error.to_string())
+    let played: Played = serde_json::from_value(object.into()).map_err(|error| error.to_string())?;
+    super::check(&played.start)?;
+    super::from_0_on("used", played.used)?;
+    Ok(played)
 }
 
 #[cfg(test)]
@@ -114,6 +117,9 @@ mod tests {
         assert!(error(r#"{"base":1,"used":2,"nodes":3,"increment":4}"#).ends_with("got \"increment\""));
         assert!(error(r#"{"base":"1","used":2,"nodes":3}"#).contains("expected f64"));
         assert!(error("base 1").contains("line 1"));
+        assert_eq!(error(r#"{"base":-5,"used":2,"nodes":3}"#), "base: expected a number from 0 on, got -5");
+        assert_eq!(error(r#"{"base":1,"used":-2,"nodes":3}"#), "used: expected a number from 0 on, got -2");
+        assert_eq!(error(r#"{"base":1,"used":2,"nodes":3,"pieces":99}"#), "pieces: expected 2 to 32, got 99");
         assert!(read(Path::new("no such file")).unwrap_err().starts_with("no such file: "));
     }
 }

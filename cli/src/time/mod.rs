@@ -8,7 +8,7 @@ pub use report::Explained;
 
 use crate::console::Console;
 use crate::engine::Settings;
-use oncilla_core::time::{Clock, Manager, ManagerParams};
+use oncilla_core::time::{Budget, Clock, Leader, Manager, ManagerParams};
 use std::path::PathBuf;
 
 /// What the command is asked.
@@ -33,7 +33,7 @@ pub fn print(console: &Console, settings: &Settings, question: &Question) -> Res
     if question.asked.is_none() && question.history.is_none() {
         return Err("time: expected --base MS or --history FILE, got neither".to_string());
     }
-    question.asked.iter().try_for_each(check)?;
+    question.asked.iter().try_for_each(|asked| check(asked).map_err(|what| format!("time: --{what}")))?;
     let explained = explain(settings, question.nps, &history, question.asked.as_ref())?;
     match (question.json, &question.history) {
         (true, None) => console.say_all(&explained.iter().map(Explained::to_json).collect::<Vec<_>>()),
@@ -45,18 +45,21 @@ pub fn print(console: &Console, settings: &Settings, question: &Question) -> Res
 
 /// Refuses what no clock shows. (A GUI may say less than nothing; a person who does has slipped.)
 fn check(asked: &Move) -> Result<(), String> {
-    let numbers = [("base", Some(asked.base)), ("inc", Some(asked.inc)), ("network-plies", asked.network_plies)];
-    let is_wrong = |number: &f64| !(number.is_finite() && *number >= 0.0);
-    if let Some((name, wrong)) = numbers.into_iter().find_map(|(name, number)| Some((name, number.filter(is_wrong)?))) {
-        return Err(format!("time: --{name}: expected a number from 0 on, got {wrong}"));
-    }
+    from_0_on("base", asked.base)?;
+    from_0_on("inc", asked.inc)?;
+    asked.network_plies.map_or(Ok(()), |plies| from_0_on("network-plies", plies))?;
     if asked.movestogo == Some(0) {
-        return Err("time: --movestogo: expected 1 or more, got 0".to_string());
+        return Err("movestogo: expected 1 or more, got 0".to_string());
     }
     match asked.pieces.filter(|pieces| !(2..=32).contains(pieces)) {
-        Some(wrong) => Err(format!("time: --pieces: expected 2 to 32, got {wrong}")),
+        Some(wrong) => Err(format!("pieces: expected 2 to 32, got {wrong}")),
         None => Ok(()),
     }
+}
+
+fn from_0_on(name: &str, number: f64) -> Result<(), String> {
+    let is_right = number.is_finite() && number >= 0.0;
+    if is_right { Ok(()) } else { Err(format!("{name}: expected a number from 0 on, got {number}")) }
 }
 
 /// The budget of every move of a game, and of the move that is asked for after it.
@@ -99,6 +102,12 @@ struct Game<'m> {
 
 impl Game<'_> {
     fn start(&mut self, mv: &Move) -> Explained {
+        let (_, explained) = self.begin(mv);
+        explained
+    }
+
+    /// Also returns the time after which only a search that is unsettled goes on.
+    fn begin(&mut self, mv: &Move) -> (f64, Explained) {
         let ply = mv.ply.unwrap_or(self.ply);
         self.ply = ply.saturating_add(2);
         let clock = Clock {
@@ -111,12 +120,18 @@ impl Game<'_> {
             network_plies: mv.network_plies,
             ..Clock::default()
         };
-        let numbers = self.manager.on_move_start(&clock, mv.reused).numbers;
-        Explained { manager: self.name, ply, numbers, played: None }
+        let Budget { limit_ms, extension_ms, numbers, .. } = self.manager.on_move_start(&clock, mv.reused);
+        let settled_ms = if extension_ms > 0.0 { limit_ms } else { f64::INFINITY };
+        (settled_ms, Explained { manager: self.name, ply, numbers, played: None })
     }
 
     fn play(&mut self, played: &Played) -> Explained {
-        let explained = self.start(&played.start);
+        let (settled_ms, explained) = self.begin(&played.start);
+        if played.used > settled_ms {
+            // Why the search was unsettled, the file does not say.
+            let leader = Leader { contested: true, ..Leader::default() };
+            self.manager.on_leader(played.used, leader);
+        }
         self.manager.on_move_end(played.used, played.nodes);
         Explained { played: Some((played.used, played.nodes, self.manager.learnt())), ..explained }
     }

@@ -15,6 +15,8 @@ use super::{Hints, Progress, Reason, Stopper};
 pub struct SmartPruning {
     factor: f64,
     least_batches: u64,
+    /// Playouts that were done before the move's clock began to run.
+    before: u64,
     /// When the first playout of this move was seen. The speed is measured from here, since what comes before (a
     /// kernel that is compiled, a batch that fills) says nothing about it.
     started_ms: Option<f64>,
@@ -32,12 +34,18 @@ impl SmartPruning {
     /// Prunes with this factor: 1 expects the speed as measured to last, more prunes earlier. With 0, a negative number
     /// or NaN there is no pruning (`None`).
     pub fn new(factor: f64) -> Option<Self> {
-        (factor > 0.0).then_some(Self { factor, least_batches: 0, started_ms: None, playouts: 0 })
+        (factor > 0.0).then_some(Self { factor, least_batches: 0, before: 0, started_ms: None, playouts: 0 })
     }
 
     /// Does not prune before this many batches: Lc0's `SmartPruningMinimumBatches`.
     pub fn after_batches(self, least_batches: u64) -> Self {
         Self { least_batches, ..self }
+    }
+
+    /// The first `playouts` playouts were done while the opponent thought (`ponderhit`): they say nothing of the speed
+    /// under the move's own clock.
+    pub fn behind(self, playouts: u64) -> Self {
+        Self { before: playouts, ..self }
     }
 
     /// How many playouts can still come; `None` as long as the speed is not known. If no time is limited, the number
@@ -48,7 +56,8 @@ impl SmartPruning {
             self.started_ms = None;
         }
         self.playouts = progress.playouts;
-        if progress.playouts == 0 {
+        let own = progress.playouts.saturating_sub(self.before);
+        if own == 0 {
             return None;
         }
         let in_count = hints.remaining_playouts as f64 / self.factor;
@@ -59,7 +68,7 @@ impl SmartPruning {
         if elapsed_ms < WARMUP_MS {
             return None;
         }
-        let measured = || ((progress.playouts + TOLERANCE_PLAYOUTS) as f64 / elapsed_ms * 1000.0).max(1.0);
+        let measured = || ((own + TOLERANCE_PLAYOUTS) as f64 / elapsed_ms * 1000.0).max(1.0);
         let nps = hints.nps.unwrap_or_else(measured);
         let in_time = hints.remaining_ms / 1000.0 * nps / self.factor;
         // If the time is over, the number is negative, and becomes 0.
@@ -116,6 +125,29 @@ mod tests {
         assert_eq!(after_a_second(1.0, 700, 400, left(2000.0, Some(200.0))), (None, 400));
         // Time that is over leaves nothing.
         assert_eq!(after_a_second(1.0, 700, 1, left(-5.0, None)), (Some(Reason::Decided), 0));
+    }
+
+    /// The speed is measured from the first playout after a ponder hit, with the same tolerance as any other: however long
+    /// that playout takes, it ends no search.
+    #[test]
+    fn what_was_pondered_says_nothing_of_the_speed() {
+        let root = Root::of([open(1800), open(1700)]);
+        let asked = |at: &[(f64, u64)]| {
+            let mut pruning = SmartPruning::new(1.0).unwrap().behind(50_000);
+            let answers = at.iter().map(|&(elapsed_ms, own)| {
+                let playouts = 50_000 + own;
+                let progress = Progress { elapsed_ms, visits: playouts, playouts, root, ..Progress::default() };
+                let mut hints = Hints { remaining_ms: 4500.0, ..Hints::new(None) };
+                (pruning.check(&progress, &mut hints).is_some(), hints.remaining_playouts)
+            });
+            answers.last()
+        };
+        let unknown = Hints::new(None).remaining_playouts;
+        assert_eq!(asked(&[(0.0, 0), (250.0, 0)]), Some((false, unknown)), "nothing is known yet");
+        assert_eq!(asked(&[(0.0, 0), (3000.0, 1), (3100.0, 20)]), Some((false, unknown)), "this is too early");
+        // 4.5 s are left: (700 + 300) in one second, and (10 + 300) in 25 seconds.
+        assert_eq!(asked(&[(0.0, 0), (5.0, 1), (1005.0, 700)]), Some((false, 4500)));
+        assert_eq!(asked(&[(0.0, 0), (5.0, 1), (25_005.0, 10)]), Some((true, 55)));
     }
 
     #[test]

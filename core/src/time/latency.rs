@@ -139,6 +139,11 @@ impl Latency {
         }
     }
 
+    /// See [`Manager::clock_was_set`](super::Manager::clock_was_set).
+    pub fn clock_was_set(&mut self) {
+        self.expected = None;
+    }
+
     /// The move that began with `clock` is played after `used_ms`, of which `late_ms` were after its limit.
     pub fn on_move_end(&mut self, clock: &Clock, used_ms: f64, late_ms: f64) {
         let late_ms = sane_ms(late_ms);
@@ -225,6 +230,16 @@ mod tests {
             latency.on_move_start(&at(10 + plies, 58_930.0));
             assert_eq!(latency.lag_ms(), lag, "{plies} plies later");
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_said_to_be_set_anew_tells_no_lag() {
+        let mut latency = Latency::default();
+        latency.on_move_start(&clock(20_000.0, 0.0));
+        latency.on_move_end(&clock(20_000.0, 0.0), 2500.0, 0.0);
+        latency.clock_was_set();
+        latency.on_move_start(&clock(14_000.0, 0.0));
+        assert_eq!(latency.lag_ms(), 0.0);
     }
 
     /// `stop`, and the same `go` once more.

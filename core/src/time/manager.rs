@@ -181,6 +181,12 @@ impl Manager {
         budget
     }
 
+    /// Says that the clock of the next move was set anew, so that it tells nothing of what the last move cost: the same
+    /// position is searched again, for instance.
+    pub fn clock_was_set(&mut self) {
+        self.latency.clock_was_set();
+    }
+
     fn ask(&mut self, clock: &Clock, reused_visits: u64) -> Budget {
         let mut budget = Budget::default();
         match &mut self.kind {
