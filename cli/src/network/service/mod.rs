@@ -23,7 +23,9 @@
 //! not finite count as unknown (`odd`) and the search goes on; in Go it ends.
 
 mod pace;
+mod queue;
 mod request;
+mod rescue;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -34,15 +36,15 @@ pub use unit::{Unit, tried_input};
 use crate::fault::guarded;
 use oncilla_opencl::backend::{Chores, Outputs};
 use oncilla_opencl::graph::Graph;
+use queue::{Entry, Load, Part, State};
 use request::Sizes;
-use std::collections::VecDeque;
+use rescue::{Failed, let_go};
 use std::mem::take;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
-use unit::{Lane, QueueLength};
+use unit::Lane;
 
 /// The largest number of helpers: no program that evaluates chess positions has more batches than that on their way.
 const MOST_HELPERS: usize = 16;
@@ -67,45 +69,6 @@ struct Shared {
     make_host: MakeHost,
     /// The host's unit for batches that a device has failed to answer; made for the first of them.
     stand_in: Mutex<Option<Unit>>,
-}
-
-struct State {
-    /// The entries that wait, the oldest first.
-    queue: VecDeque<Entry>,
-    /// The units, whose indices never change.
-    units: Vec<Unit>,
-    helpers: Vec<JoinHandle<()>>,
-    idle_helpers: usize,
-    /// The number of batches that have departed.
-    departed: u64,
-    /// Whether a device has ever failed.
-    failed_before: bool,
-    /// What a person has yet to be told of devices that fail, the oldest first: whoever gets an answer next tells it,
-    /// because a request that such a device has failed may have been late, and then nobody reads what comes of it.
-    news: VecDeque<String>,
-    closed: bool,
-}
-
-/// Rows of a request that have not been taken.
-struct Entry {
-    request: Arc<Request>,
-    rows: Range<usize>,
-}
-
-/// A batch that a thread carries.
-struct Load {
-    unit: usize,
-    number: u64,
-    lane: Lane,
-    parts: Vec<Part>,
-    rows: usize,
-}
-
-/// Rows of one request that are part of a batch.
-#[derive(Clone)]
-struct Part {
-    request: Arc<Request>,
-    rows: Range<usize>,
 }
 
 /// The facts about all units together.
@@ -167,7 +130,8 @@ impl Service {
     }
 
     /// Evaluates the first `rows` rows of a request's input, and waits for all answers. Returns a line for a person if
-    /// a device failed, in this run or in one that did not tell it. What the host answers is the network's own answer and need not be finite: see [`Self::check`].
+    /// a device failed, in this run or in one that did not tell it. What the host answers is the network's own answer
+    /// and need not be finite: see [`Self::check`].
     ///
     /// # Errors
     /// The host's line, if the host failed too. The answers then mean nothing.
@@ -278,128 +242,6 @@ impl Drop for Gone<'_> {
         }
     }
 }
-
-impl State {
-    fn new(units: Vec<Unit>) -> Self {
-        Self {
-            queue: VecDeque::new(),
-            units,
-            helpers: Vec::new(),
-            idle_helpers: 0,
-            departed: 0,
-            failed_before: false,
-            news: VecDeque::new(),
-            closed: false,
-        }
-    }
-
-    fn waiting(&self) -> QueueLength {
-        QueueLength { rows: self.queue.iter().map(|entry| entry.rows.len()).sum(), requests: self.queue.len() }
-    }
-
-    /// Whether there is no device.
-    fn is_host(&self) -> bool {
-        !self.units.iter().any(|unit| unit.is_there() && unit.is_device())
-    }
-
-    /// Whether the request has rows that have not been taken.
-    fn has(&self, request: &Arc<Request>) -> bool {
-        self.queue.iter().any(|entry| Arc::ptr_eq(&entry.request, request))
-    }
-
-    /// Whether a part of the queue could depart now.
-    fn may_depart(&self) -> bool {
-        let waiting = self.waiting();
-        self.units.iter().any(|unit| unit.departure(waiting).is_some())
-    }
-
-    /// Wakes the first owner of rows in the queue that waits. False if there is none.
-    fn call_owner(&self) -> bool {
-        self.queue.iter().any(|entry| entry.request.call_owner())
-    }
-
-    /// Takes a batch that departs now out of the queue, with the rows of `first` at its beginning. `None` if nothing
-    /// can depart, or if `first` has no rows in the queue.
-    fn load(&mut self, first: Option<&Arc<Request>>) -> Option<Load> {
-        if let Some(first) = first {
-            let at = self.queue.iter().position(|entry| Arc::ptr_eq(&entry.request, first))?;
-            if at > 0 {
-                let entry = self.queue.remove(at)?;
-                self.queue.push_front(entry);
-            }
-        }
-        let waiting = self.waiting();
-        let (unit, share) = self.choose(waiting)?;
-        let departure = self.units[unit].departure(waiting)?;
-        let most = departure.rows.min(share);
-        let parts = self.take_parts(most, departure.single);
-        let rows = parts.iter().map(|part| part.rows.len()).sum();
-        let number = self.departed;
-        let Some(lane) = self.units[unit].depart(number, departure, rows, waiting) else {
-            self.put_back(parts);
-            return None;
-        };
-        self.departed += 1;
-        Some(Load { unit, number, lane, parts, rows })
-    }
-
-    /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it can do in the time in
-    /// which the others do theirs. A unit that would need longer for a single row gets none for a while.
-    fn choose(&self, waiting: QueueLength) -> Option<(usize, usize)> {
-        let there: Vec<usize> = (0..self.units.len()).filter(|&at| self.units[at].is_there()).collect();
-        if let [only] = there[..] {
-            return Some((only, waiting.rows));
-        }
-        let now = Instant::now();
-        let mut shares = vec![0; self.units.len()];
-        for _ in 0..waiting.rows {
-            let done = |at: &&usize| self.units[**at].done_in(shares[**at] + 1, now);
-            let next = there.iter().min_by(|a, b| done(a).total_cmp(&done(b)))?;
-            shares[*next] += 1;
-        }
-        let may = |at: &&usize| shares[**at] > 0 && self.units[**at].departure(waiting).is_some();
-        there.iter().filter(may).max_by_key(|at| shares[**at]).map(|&at| (at, shares[at]))
-    }
-
-    /// Takes at most `most` rows from the front of the queue.
-    fn take_parts(&mut self, most: usize, single: bool) -> Vec<Part> {
-        let mut parts = Vec::new();
-        let mut left = most.max(1);
-        while left > 0
-            && let Some(entry) = self.queue.front_mut()
-        {
-            let rows = entry.rows.start..entry.rows.end.min(entry.rows.start + left);
-            left -= rows.len();
-            entry.rows.start = rows.end;
-            parts.push(Part { request: Arc::clone(&entry.request), rows });
-            if entry.rows.is_empty() {
-                self.queue.pop_front();
-            }
-            if single {
-                break;
-            }
-        }
-        parts
-    }
-
-    /// Puts rows that were not answered back into the queue.
-    fn put_back(&mut self, parts: Vec<Part>) {
-        for part in parts.into_iter().rev() {
-            self.queue.push_front(Entry { request: part.request, rows: part.rows });
-        }
-    }
-}
-
-/// How a lane has failed.
-struct Failed {
-    /// The lane is held up by a batch that was abandoned.
-    may_answer_yet: bool,
-    /// The lane was given up.
-    is_spent: bool,
-}
-
-/// Rows that the host evaluates, in the place of a device, before it checks whether there is still time.
-const ROWS_AT_ONCE: usize = 8;
 
 /// The payload of a panic.
 type Panic = Box<dyn std::any::Any + Send>;
@@ -536,127 +378,6 @@ impl Shared {
         self.sizes.check(&lane.outputs, rows, |role| lane.must_be_numbers(role))
     }
 
-    /// Handles rows that a unit has failed to answer. Those of a device are answered by the host; after too many
-    /// failures in a row, the device is given up.
-    fn rescue(&self, unit: usize, parts: Vec<Part>, fault: String, failed: Failed) {
-        let mut spent = Vec::new();
-        let mut state = self.lock();
-        if !state.units[unit].is_device() {
-            drop(state);
-            self.fail(&parts, &fault);
-            return;
-        }
-        // A request that is late has no time for the host either.
-        let (late, parts): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.request.is_late());
-        if !late.is_empty() {
-            drop(state);
-            self.fail(&late, &fault);
-            state = self.lock();
-        }
-        if state.units[unit].is_there() {
-            let first = !parts.is_empty() && !std::mem::replace(&mut state.failed_before, true);
-            // A lane that was given up says nothing about the others.
-            if failed.may_answer_yet || failed.is_spent || !state.units[unit].fail() {
-                drop(state);
-                let note = match failed.is_spent {
-                    // The lane is gone, whether or not anybody waits for these rows.
-                    true => {
-                        self.tell(format!("{fault}; the device goes on with fewer batches at a time"));
-                        None
-                    }
-                    false => first.then(|| format!("{fault}; the host evaluates the batch")),
-                };
-                self.stand_in(&parts, note);
-                return;
-            }
-            drop(state);
-            match self.give_up(unit) {
-                Ok(None) => {}
-                Ok(Some((who, lanes))) => {
-                    spent = lanes;
-                    self.tell(format!("{fault}; {who}"));
-                }
-                Err(fault) => {
-                    self.fail(&parts, &fault);
-                    return;
-                }
-            }
-            state = self.lock();
-        }
-        state.put_back(parts);
-        self.call(&state);
-        drop(state);
-        let_go(spent);
-    }
-
-    /// Goes on without a unit; returns the words for what runs instead, and the unit's lanes. `None` if another thread
-    /// gave it up first.
-    fn give_up(&self, unit: usize) -> Result<Option<(&'static str, Vec<Lane>)>, String> {
-        // This lock is kept until the unit is gone: one thread makes a host, and only threads that need one too wait
-        // for that.
-        let mut stand_in = self.host();
-        let mut state = self.lock();
-        if !state.units[unit].is_there() {
-            return Ok(None);
-        }
-        if state.units.iter().filter(|unit| unit.is_there()).count() > 1 {
-            return Ok(Some(("the other devices go on", state.units[unit].lose())));
-        }
-        drop(state);
-        let host = stand_in.take().map_or_else(|| self.new_host(), Ok)?;
-        let mut state = self.lock();
-        let lanes = state.units[unit].lose();
-        state.units.push(host);
-        Ok(Some(("the host takes over", lanes)))
-    }
-
-    fn host(&self) -> MutexGuard<'_, Option<Unit>> {
-        self.stand_in.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn new_host(&self) -> Result<Unit, String> {
-        guarded(|| (self.make_host)())?
-    }
-
-    /// Evaluates rows on the host, each request by itself, so that a fault in one costs no other its answer.
-    fn stand_in(&self, parts: &[Part], note: Option<String>) {
-        let mut has_answered = false;
-        for part in parts {
-            match self.evaluate_on_host(part) {
-                Ok(()) => has_answered = true,
-                Err(fault) => part.request.content().fault = Some(fault),
-            }
-        }
-        note.filter(|_| has_answered).into_iter().for_each(|note| self.tell(note));
-        self.done(parts);
-    }
-
-    /// Evaluates a part on the host. A panic becomes an error here: the requests' owners are other threads, and must be
-    /// told.
-    fn evaluate_on_host(&self, part: &Part) -> Result<(), String> {
-        let mut stand_in = self.host();
-        let host = match &mut *stand_in {
-            Some(host) => host,
-            none => none.insert(self.new_host()?),
-        };
-        let evaluated = guarded(|| {
-            let most = host.max_batch.min(ROWS_AT_ONCE);
-            let lane = host.widest();
-            part.rows.clone().step_by(most).try_for_each(|start| {
-                if part.request.is_late() {
-                    return Err("no time left for the host's answer".to_string());
-                }
-                let rows = start..part.rows.end.min(start + most);
-                self.evaluate(lane, &[Part { request: Arc::clone(&part.request), rows }], Chores::default())
-            })
-        });
-        evaluated.unwrap_or_else(|panic| {
-            // What the host's unit has left behind is not relied on.
-            *stand_in = None;
-            Err(panic)
-        })
-    }
-
     /// Says that there is no answer for these rows. Of several faults the first is told, because the others may follow
     /// from it.
     fn fail(&self, parts: &[Part], fault: &str) {
@@ -673,13 +394,4 @@ impl Shared {
         parts.iter().for_each(|part| part.request.answered(part.rows.len()));
         self.call(&state);
     }
-}
-
-/// Drops lanes in another thread: a driver that has failed may take its time, and a game's clock runs.
-fn let_go(lanes: Vec<Lane>) {
-    if lanes.is_empty() {
-        return;
-    }
-    // If the system has no thread, the lanes are dropped here.
-    let _ = std::thread::Builder::new().name("lanes".to_string()).spawn(move || drop(lanes));
 }
