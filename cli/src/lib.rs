@@ -1,4 +1,4 @@
-//! The engine as a library; `main.rs` reads the arguments and starts a command.
+//! The engine as a library; `bin/oncilla` reads the arguments and starts a command.
 
 // Only one module calls functions of Windows and needs `unsafe`.
 #![cfg_attr(not(windows), forbid(unsafe_code))]
