@@ -59,8 +59,8 @@ fn answer(takes: &Takes) -> Option<String> {
     match takes {
         Takes::Nothing => None,
         Takes::OneOf(words) => Some(format!("COMPREPLY=($(compgen -W \"{}\" -- \"$cur\"))", words.join(" "))),
-        Takes::Number(_) => Some(":".to_string()),
-        Takes::Text => Some("COMPREPLY=($(compgen -f -- \"$cur\"))".to_string()),
+        Takes::Number(_) | Takes::Text => Some(":".to_string()),
+        Takes::File => Some("COMPREPLY=($(compgen -f -- \"$cur\"))".to_string()),
     }
 }
 

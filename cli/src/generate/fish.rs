@@ -23,8 +23,8 @@ fn line(script: &mut String, condition: &str, flag: &Flag) {
     let value = match &flag.takes {
         Takes::Nothing => String::new(),
         Takes::OneOf(words) => format!(" -x -a '{}'", words.join(" ")),
-        Takes::Number(_) => " -x".to_string(),
-        Takes::Text => " -r".to_string(),
+        Takes::Number(_) | Takes::Text => " -x".to_string(),
+        Takes::File => " -r".to_string(),
     };
     let _ =
         writeln!(script, "complete -c oncilla{condition} -l {}{short}{value} -d '{}'", flag.long, quoted(&flag.help));

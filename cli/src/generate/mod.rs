@@ -59,7 +59,7 @@ impl Flag {
             Takes::Nothing => String::new(),
             Takes::OneOf(words) => format!("={}", words.join("|")),
             Takes::Number(range) => format!("={range}"),
-            Takes::Text => "=VALUE".to_string(),
+            Takes::File | Takes::Text => "=VALUE".to_string(),
         };
         format!("{short}--{}{value}", self.long)
     }
@@ -73,9 +73,14 @@ enum Takes {
     OneOf(Vec<String>),
     /// A number in this range.
     Number(String),
-    /// A text: the name of a file, most of the times.
+    /// The name of a file.
+    File,
+    /// Any other text.
     Text,
 }
+
+/// The `arg_name` of those options of a command that name a file.
+const FILE: &str = "file";
 
 fn commands(program: &CommandInfoWithArgs) -> Vec<Command> {
     let command = |info: &argh::SubCommandInfo| Command {
@@ -100,6 +105,7 @@ fn of_command(flag: &FlagInfo<'_>) -> Flag {
         help: flag.description.to_string(),
         takes: match flag.kind {
             FlagInfoKind::Switch => Takes::Nothing,
+            FlagInfoKind::Option { arg_name: FILE } => Takes::File,
             FlagInfoKind::Option { .. } => Takes::Text,
         },
         default: String::new(),
@@ -122,6 +128,7 @@ fn of_table(opt: &Opt) -> Flag {
             (opt.flag.to_string(), Takes::OneOf(of.iter().map(|word| (*word).to_string()).collect()))
         }
         Kind::Int { .. } | Kind::Float { .. } => (opt.flag.to_string(), Takes::Number(print::values(opt))),
+        Kind::Text { .. } if opt.names_files => (opt.flag.to_string(), Takes::File),
         Kind::Text { .. } | Kind::Button => (opt.flag.to_string(), Takes::Text),
     };
     // A short flag switches on.
@@ -241,6 +248,22 @@ mod tests {
             let takes_value = !matches!(opt.kind, Kind::Bool { .. });
             let end = format!(" [{}]\n", default.replace("\\-", "-"));
             assert!(!takes_value || default.is_empty() || page.contains(&end), "{}: {end}", opt.flag);
+        }
+    }
+
+    /// Files are offered where a value names one, and nothing in the place of other texts.
+    #[test]
+    fn shells_complete_the_names_of_files() {
+        let [_, (_, bash), (_, zsh), (_, fish)] = every_text();
+        for (flag, names_files) in
+            [("weights", true), ("syzygy-paths", true), ("nodes", false), ("backend-opts", false)]
+        {
+            let line = |text: &str, of: &str| {
+                text.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("{of} in {text}")).to_string()
+            };
+            assert_eq!(line(&bash, &format!("--{flag})")).contains("compgen -f"), names_files, "{flag}");
+            assert_eq!(line(&zsh, &format!("'--{flag}=")).contains("_files"), names_files, "{flag}");
+            assert_eq!(line(&fish, &format!(" -l {flag} ")).contains(" -r "), names_files, "{flag}");
         }
     }
 

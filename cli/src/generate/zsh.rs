@@ -30,7 +30,8 @@ fn spec(script: &mut String, flag: &Flag) {
         Takes::Nothing => ("", String::new()),
         Takes::OneOf(words) => ("=", format!(":value:({})", words.join(" "))),
         Takes::Number(range) => ("=", format!(":{range}: ")),
-        Takes::Text => ("=", ":text:_files".to_string()),
+        Takes::File => ("=", ":file:_files".to_string()),
+        Takes::Text => ("=", ":text: ".to_string()),
     };
     if let Some(short) = flag.short {
         let _ = writeln!(script, "        '-{short}[{help}]{value}'");

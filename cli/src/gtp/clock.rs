@@ -224,9 +224,10 @@ impl Clock {
         let ms = match (self.system, self.overtime) {
             (System::None, _) => return None,
             (System::Main { increment, cap, most, .. }, _) => {
-                // The manager takes no lag from a clock whose ply tells that moves have been played without it.
-                let ply = u32::from(self.was_cut);
-                let reading = Reading { base_ms: self.main * MS, increment_ms: increment * MS, ply, ..reading };
+                if self.was_cut {
+                    self.manager.clock_was_set();
+                }
+                let reading = Reading { base_ms: self.main * MS, increment_ms: increment * MS, ..reading };
                 let most = Reading { base_ms: most * MS, ..reading }.deadline_ms();
                 // What the clock would have above its cap after the move is lost if the move does not use it.
                 let above = self.main + increment - cap;

@@ -35,6 +35,8 @@ pub struct Opt {
     pub kind: Kind,
     /// Whether the option is listed only with `--show-hidden`. It can always be set.
     pub hidden: bool,
+    /// Whether the value names files or folders, which a shell can complete.
+    pub names_files: bool,
     /// The effect, in one line.
     pub help: &'static str,
 }
@@ -88,7 +90,7 @@ pub fn by_short(short: char) -> Option<&'static Opt> {
 
 impl Opt {
     const fn new(name: &'static str, flag: &'static str, kind: Kind, help: &'static str) -> Self {
-        Self { name, alias: None, flag, short: None, kind, hidden: false, help }
+        Self { name, alias: None, flag, short: None, kind, hidden: false, names_files: false, help }
     }
 
     const fn text(n: &'static str, flag: &'static str, default: &'static str, help: &'static str, e: SetText) -> Self {
@@ -142,6 +144,10 @@ impl Opt {
         Self { hidden: true, ..self }
     }
 
+    const fn files(self) -> Self {
+        Self { names_files: true, ..self }
+    }
+
     const fn short(self, short: char) -> Self {
         Self { short: Some(short), ..self }
     }
@@ -174,6 +180,7 @@ const PROGRAM: &[Opt] = &[
             Ok(())
         }),
     )
+    .files()
     .short('l'),
     // `args` reads it before all other options.
     Opt::text(
@@ -183,6 +190,7 @@ const PROGRAM: &[Opt] = &[
         "Read flags from this file at the start, one a line. Of several files the later counts for more, and the command line for most.",
         AtStart("a configuration file is read at the start only (--config=FILE)"),
     )
+    .files()
     .short('c'),
     // A search ponders if `go ponder` was sent. The option only tells the GUI that it may send that.
     Opt::switch("Ponder", "ponder", false, "The GUI may let the engine think on the opponent's time.", Sets(|_, _| {})),
@@ -196,6 +204,7 @@ const PROGRAM: &[Opt] = &[
             Ok(())
         }),
     )
+    .files()
     .short('s'),
     Opt::switch(
         "StrictTiming",
@@ -232,7 +241,8 @@ const PROGRAM: &[Opt] = &[
             d.meaning.settings.evaluator.cache_dir = (!unquoted(folder).is_empty()).then(|| path(folder));
             Ok(())
         }),
-    ),
+    )
+    .files(),
     Opt::int(
         "Threads",
         "threads",
@@ -1081,6 +1091,7 @@ const NETWORK: &[Opt] = &[
             Ok(())
         }),
     )
+    .files()
     .short('w'),
     Opt::text(
         "",
@@ -1091,7 +1102,8 @@ const NETWORK: &[Opt] = &[
             d.meaning.human_model = backend::human_model(text);
             Ok(())
         }),
-    ),
+    )
+    .files(),
     Opt::text(
         "Hints",
         "hints",

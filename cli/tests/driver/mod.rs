@@ -5,7 +5,8 @@
 #[path = "../program/mod.rs"]
 pub mod program;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
@@ -239,5 +240,19 @@ impl Analysis {
         let (status, lines) = self.0.finish();
         assert!(status.success());
         lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    /// Sends `count` queries that never end, each the one that `query` makes of an id, and ends each at once. Checks that
+    /// each has one answer, and only one.
+    pub fn end_each_at_once(mut self, count: usize, query: impl Fn(&str) -> Value) {
+        for number in 0..count {
+            let id = number.to_string();
+            self.say(&query(&id));
+            self.say(&json!({ "id": "t", "action": "terminate", "terminateId": id }));
+        }
+        let answers = self.finish();
+        let of_queries = answers.iter().filter(|answer| answer["action"].is_null());
+        let ids: Vec<&str> = of_queries.map(|answer| answer["id"].as_str().expect("an id")).collect();
+        assert_eq!((ids.len(), BTreeSet::from_iter(&ids).len()), (count, count), "{ids:?}");
     }
 }

@@ -91,7 +91,7 @@ pub(crate) struct Report {
     #[argh(positional)]
     pub(crate) file: Option<String>,
     /// what the names of the files begin with: NAME.pgn, NAME.jsonl, NAME.html (the file's own name with .report)
-    #[argh(option)]
+    #[argh(option, arg_name = "file")]
     pub(crate) out: Option<String>,
 }
 
@@ -294,7 +294,7 @@ pub(crate) struct Time {
     #[argh(option)]
     pub(crate) nps: Option<f64>,
     /// replay a game first: a file of JSON lines with base, inc, ply, reused, used, nodes (docs/time.md)
-    #[argh(option)]
+    #[argh(option, arg_name = "file")]
     pub(crate) history: Option<String>,
     /// print a JSON object, or a list of them with --history
     #[argh(switch)]
