@@ -39,10 +39,14 @@ const STEP: u64 = 64;
 impl SearchesTurns<Query> for Searcher {
     fn search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
-        let begun = Instant::now();
         let game: Arc<Game> = Arc::new(query.setup.game(turn));
         let (board, said) = self.evaluator.on(game.size())?;
         said.iter().for_each(|line| self.output.aside(line));
+        // What runs a new size of the board may have taken seconds to make: they are not the search's.
+        let begun = Instant::now();
+        if taken.running.is_ended() {
+            return Ok(None);
+        }
         let plan = Plan { human: self.human.clone(), ..query.plan(self.batch(&board.facts()), self.tree_bytes) };
         let memory = go::memory(self.tree_bytes, query.params.max_visits)?;
         let stop = Arc::new(AtomicBool::new(false));

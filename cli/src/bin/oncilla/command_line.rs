@@ -41,8 +41,8 @@ pub(crate) enum Command {
 pub(crate) struct Uci {}
 
 /// Analyse many positions at once: KataGo's analysis protocol for chess, and for Go where --weights is a network of
-/// KataGo's. JSON lines in, JSON lines out. KataGo's -config, -model, -human-model, -override-config and
-/// -quit-without-waiting are understood.
+/// KataGo's. JSON lines in, JSON lines out. KataGo's -config, -model, -human-model, -override-config,
+/// -analysis-threads and -quit-without-waiting are understood.
 #[derive(FromArgs, ArgsInfo)]
 #[argh(
     subcommand,
