@@ -169,6 +169,21 @@ fn trees_of_answers_are_no_larger_than_their_lines() {
     assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
 }
 
+/// Every warning has the query's id in it: a line of 100 kB is answered with 500 MB.
+#[test]
+fn warnings_with_a_long_id_are_not_kept() {
+    let mb = 128;
+    let bounds = [&format!("--ramlimit-mb={mb}"), "--queue-mb=8", "--line-mb=1", "--backend=constant"];
+    let mut engine = Engine::with(&[&["analysis"], &bounds[..]].concat());
+    let unknown: String = (0..10_000).map(|number| format!(r#","k{number}":1"#)).collect();
+    let id = "a".repeat(50_000);
+    engine.say(&format!(r#"{{"id":"{id}","moves":[],"maxVisits":2{unknown}}}"#));
+    let warnings = (0..).take_while(|_| engine.until("{")[0].contains("warning")).count();
+    assert_eq!(warnings, 10_000);
+    let peak = kib(&engine, "VmHWM");
+    assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
+}
+
 /// In Go, some memory besides the trees belongs to the search.
 #[test]
 fn positions_of_go_share_what_there_is() {

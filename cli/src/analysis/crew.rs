@@ -136,8 +136,8 @@ impl<Q: QueuedQuery + Send + Sync + 'static> QueryCrew<Q> {
     /// Writes the warnings about a query, and queues it or writes the error in it. Waits while the queue is full.
     pub fn take(&self, id: &str, read: Read<Q>) {
         let Read { query, warnings } = read;
-        let warnings: Vec<String> = warnings.iter().map(|warning| warning_line(id, warning)).collect();
-        self.output.say_all(&warnings);
+        // One after the other, so that those which nobody has read count: each has the whole id in it.
+        warnings.iter().for_each(|warning| self.output.say(warning_line(id, warning)));
         match query {
             Ok(accepted) => self.queue.push(accepted),
             Err(bad) => self.output.say(refusal(id, bad).line()),

@@ -77,9 +77,9 @@ impl Unread {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds lines; waits while there is no room. There is room for lines of any length as long as fewer than
+    /// Adds a line; waits while there is no room. There is room for a line of any length as long as fewer than
     /// `most_bytes` wait.
-    fn push(&self, lines: impl Iterator<Item = String>) {
+    fn push(&self, line: String) {
         let mut state = self.lock();
         while state.bytes >= self.most_bytes && !state.is_closed {
             state = self.wait(state);
@@ -87,10 +87,8 @@ impl Unread {
         if state.is_closed {
             return;
         }
-        for line in lines {
-            state.bytes += held(&line);
-            state.lines.push_back(line);
-        }
+        state.bytes += held(&line);
+        state.lines.push_back(line);
         drop(state);
         self.changed.notify_all();
     }
@@ -149,19 +147,10 @@ impl Output {
 
     /// Writes a line. A `String` is taken without a copy, since the line may be long.
     pub fn say(&self, line: impl Into<String>) {
-        self.push(std::iter::once(line.into()));
-    }
-
-    /// Writes lines that stay together.
-    pub fn say_all<L: AsRef<str>>(&self, lines: &[L]) {
-        self.push(lines.iter().map(|line| line.as_ref().to_string()));
-    }
-
-    fn push(&self, mut lines: impl Iterator<Item = String>) {
         match &self.to {
-            To::Console(waiting) => waiting.push(lines),
-            // If the receiver is gone, the lines are dropped.
-            To::Channel(channel) => lines.try_for_each(|line| channel.send(Heard::Line(line))).unwrap_or(()),
+            To::Console(waiting) => waiting.push(line.into()),
+            // If the receiver is gone, the line is dropped.
+            To::Channel(channel) => drop(channel.send(Heard::Line(line.into()))),
         }
     }
 
