@@ -242,8 +242,8 @@ impl Analysis {
         lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    /// Sends `count` queries that never end, each the one that `query` makes of an id, and ends each at once. Checks that
-    /// each has one answer, and only one.
+    /// Sends `count` queries that never end, each the one that `query` makes of an id, and ends each at once. Checks
+    /// that each has one answer, and only one.
     pub fn end_each_at_once(mut self, count: usize, query: impl Fn(&str) -> Value) {
         for number in 0..count {
             let id = number.to_string();

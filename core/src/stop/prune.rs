@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(after_a_second(1.0, 700, 1, left(-5.0, None)), (Some(Reason::Decided), 0));
     }
 
-    /// The speed is measured from the first playout after a ponder hit, with the same tolerance as any other: however long
-    /// that playout takes, it ends no search.
+    /// The speed is measured from the first playout after a ponder hit, with the same tolerance as any other: however
+    /// long that playout takes, it ends no search.
     #[test]
     fn what_was_pondered_says_nothing_of_the_speed() {
         let root = Root::of([open(1800), open(1700)]);

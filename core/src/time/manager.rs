@@ -181,8 +181,8 @@ impl Manager {
         budget
     }
 
-    /// Says that the clock was set since the last move, so that it tells nothing of what that move cost: because the same
-    /// position is searched again, for instance, or because a clock has a cap.
+    /// Says that the clock was set since the last move, so that it tells nothing of what that move cost: because the
+    /// same position is searched again, for instance, or because a clock has a cap.
     pub fn clock_was_set(&mut self) {
         self.latency.clock_was_set();
     }

@@ -1,5 +1,5 @@
-//! Lines on standard error about what was asked for: what has no effect, what is less than was asked for, what is waited
-//! for.
+//! Lines on standard error about what was asked for: what has no effect, what is less than was asked for, what is
+//! waited for.
 
 use crate::command_line::{Command, Report};
 use oncilla::console::aside;

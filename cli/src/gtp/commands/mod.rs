@@ -26,7 +26,8 @@ use position::{
 use raw::{raw, raw_human};
 use records::{loadsgf, printsgf};
 use rules::{kgs_rules, set_rule, set_rules};
-use searches::{CANCELLABLE, GENMOVE, LZ_GENMOVE, SEARCH, analyze, decide, genmove, search, stop};
+use searches::Purpose::{Play, Tell, TellUnlessCancelled};
+use searches::{analyze, decide, genmove, search, stop};
 use serde_json::Value;
 
 /// The result of a command: its answer, or an error message.
@@ -65,15 +66,21 @@ pub const ALL: [(&str, Handler); 55] = [
     ("place_free_handicap", Answers(place_free_handicap)),
     ("set_free_handicap", Answers(set_free_handicap)),
     ("genmove", Searches(genmove)),
-    ("kata-search", Searches(|session, slot, args| search(session, slot, args, false))),
-    ("kata-search_cancellable", Searches(|session, slot, args| search(session, slot, args, true))),
-    ("lz-genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, LZ_GENMOVE))),
-    ("kata-genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, GENMOVE))),
-    ("genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, GENMOVE))),
-    ("kata-search_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, SEARCH))),
+    ("kata-search", Searches(|session, slot, args| search(session, slot, args, Tell))),
+    ("kata-search_cancellable", Searches(|session, slot, args| search(session, slot, args, TellUnlessCancelled))),
+    ("lz-genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, Style::Lz, Play))),
+    (
+        "kata-genmove_analyze",
+        Streams(|session, slot, stream, args| decide(session, slot, stream, args, Style::Kata, Play)),
+    ),
+    ("genmove_analyze", Streams(|session, slot, stream, args| decide(session, slot, stream, args, Style::Kata, Play))),
+    (
+        "kata-search_analyze",
+        Streams(|session, slot, stream, args| decide(session, slot, stream, args, Style::Kata, Tell)),
+    ),
     (
         "kata-search_analyze_cancellable",
-        Streams(|session, slot, stream, args| decide(session, slot, stream, args, CANCELLABLE)),
+        Streams(|session, slot, stream, args| decide(session, slot, stream, args, Style::Kata, TellUnlessCancelled)),
     ),
     ("lz-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Lz))),
     ("kata-analyze", Streams(|session, slot, stream, args| analyze(session, slot, stream, args, Style::Kata))),

@@ -75,8 +75,8 @@ pub(super) fn set_params(session: &mut Session, args: Args<'_>) -> Reply {
     change_params(session, &pairs)
 }
 
-/// Changes all of the parameters, or none if there is an error. As in KataGo, an empty value takes back what was set: the
-/// default holds again.
+/// Changes all of the parameters, or none if there is an error. As in KataGo, an empty value takes back what was set:
+/// the default holds again.
 fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     let player = &mut session.player;
     let (mut settings, mut params) = (player.settings, player.params);

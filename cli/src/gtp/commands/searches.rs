@@ -5,17 +5,10 @@ use crate::go::{Params, Reporter, Search};
 use crate::gtp::analyze::{AnalyzeRequest, Style};
 use crate::gtp::args::{self, Args};
 use crate::gtp::player::{Decision, SearchLimits, Task};
-use crate::gtp::session::{Session, Stream};
+use crate::gtp::session::{LineQueue, Session, Stream};
 use crate::gtp::slot::SearchSlot;
 use oncilla_go::Color;
 use std::time::Instant;
-
-/// Ends what is thought about in the opponent's time, and an analysis, which ends with any line.
-pub(super) fn stop(session: &mut Session, args: Args<'_>) -> Reply {
-    args::none(args)?;
-    session.ponders = false;
-    Ok(String::new())
-}
 
 pub(super) fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Reply {
     let color = args::color(args::one(args, "a color")?)?;
@@ -24,22 +17,48 @@ pub(super) fn genmove(session: &mut Session, slot: &mut SearchSlot<'_>, args: Ar
     session.carry_out(color, decision)
 }
 
-/// The answer of a search that the next line of input has ended.
-const CANCELLED: &str = "cancelled";
+/// What becomes of the move that is decided on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It is played.
+    Play,
+    /// It is only told.
+    Tell,
+    /// It is only told; the next line of input cancels the search.
+    TellUnlessCancelled,
+}
 
-/// Chooses a move without playing it. If `cancellable`, the next line of input ends the search.
-pub(super) fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, cancellable: bool) -> Reply {
+/// Watches for the line of input that cancels a search.
+struct Cancelling<'s> {
+    lines: &'s mut LineQueue,
+    purpose: Purpose,
+    is_cancelled: bool,
+}
+
+impl<'s> Cancelling<'s> {
+    fn new(lines: &'s mut LineQueue, purpose: Purpose) -> Self {
+        Self { lines, purpose, is_cancelled: false }
+    }
+
+    /// Whether the search goes on; at its end (`is_last`) it is too late to cancel it.
+    fn goes_on(&mut self, is_last: bool) -> bool {
+        let may_end = self.purpose == Purpose::TellUnlessCancelled && !is_last;
+        self.is_cancelled = self.is_cancelled || may_end && self.lines.is_ready();
+        !self.is_cancelled
+    }
+}
+
+/// Chooses a move without playing it.
+pub(super) fn search(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>, purpose: Purpose) -> Reply {
     let color = match args {
         [] => session.record.game().side_to_move(),
         _ => args::color(args::one(args, "a color")?)?,
     };
-    let (lines, mut goes_on) = (&mut session.lines, true);
-    let watch = |_: &Search<'_>, is_last: bool| {
-        goes_on = goes_on && !(cancellable && !is_last && lines.is_ready());
-        goes_on
-    };
+    let mut cancelling = Cancelling::new(&mut session.lines, purpose);
+    let watch = |_: &Search<'_>, is_last: bool| cancelling.goes_on(is_last);
     let decision = session.player.decide(slot, &session.record, color, &AnalyzeRequest::default(), false, watch)?;
-    Ok(if goes_on { session.text_of(decision) } else { CANCELLED.to_string() })
+    let is_cancelled = cancelling.is_cancelled;
+    Ok(session.told(decision, is_cancelled))
 }
 
 impl Session {
@@ -48,6 +67,11 @@ impl Session {
             Decision::Play(mv) => self.record.size().format(mv).to_string(),
             Decision::Resign => "resign".to_string(),
         }
+    }
+
+    /// The text of a decision that is not played.
+    fn told(&self, decision: Decision, is_cancelled: bool) -> String {
+        if is_cancelled { "cancelled".to_string() } else { self.text_of(decision) }
     }
 
     /// Plays the decision, and returns its text.
@@ -86,46 +110,29 @@ impl LineWriter {
     }
 }
 
-/// The variants of the commands that decide on a move and write lines meanwhile.
-#[derive(Clone, Copy)]
-pub(super) struct Mode {
-    style: Style,
-    /// Whether the move is played.
-    plays: bool,
-    /// Whether the next line of input ends the search.
-    cancellable: bool,
-}
-
-pub(super) const GENMOVE: Mode = Mode { style: Style::Kata, plays: true, cancellable: false };
-pub(super) const LZ_GENMOVE: Mode = Mode { style: Style::Lz, ..GENMOVE };
-pub(super) const SEARCH: Mode = Mode { plays: false, ..GENMOVE };
-pub(super) const CANCELLABLE: Mode = Mode { cancellable: true, ..SEARCH };
-
 /// Like `genmove` or `kata-search`, with lines during the search and one at its end.
 pub(super) fn decide(
     session: &mut Session,
     slot: &mut SearchSlot<'_>,
     stream: &mut Stream,
     args: Args<'_>,
-    mode: Mode,
+    style: Style,
+    purpose: Purpose,
 ) -> Reply {
     let to_move = session.record.game().side_to_move();
     let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
-    let (mut writer, params) = (LineWriter::new(&request, mode.style), session.player.params);
-    let (lines, mut goes_on) = (&mut session.lines, true);
+    let (mut writer, params) = (LineWriter::new(&request, style), session.player.params);
+    let mut cancelling = Cancelling::new(&mut session.lines, purpose);
     let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
         let line = if is_last { Some(writer.last(&params, search)) } else { writer.line(&params, search) };
         line.iter().filter(|line| !line.is_empty()).for_each(|line| stream.say(line));
-        goes_on = goes_on && !(mode.cancellable && !is_last && lines.is_ready());
-        goes_on
+        cancelling.goes_on(is_last)
     };
-    let decision = session.player.decide(slot, &session.record, color, &request, mode.plays, watch)?;
-    let text = match mode.plays {
-        true => session.carry_out(color, decision)?,
-        false if goes_on => session.text_of(decision),
-        false => CANCELLED.to_string(),
-    };
+    let plays = purpose == Purpose::Play;
+    let decision = session.player.decide(slot, &session.record, color, &request, plays, watch)?;
+    let is_cancelled = cancelling.is_cancelled;
+    let text = if plays { session.carry_out(color, decision)? } else { session.told(decision, is_cancelled) };
     Ok(format!("play {text}"))
 }
 
@@ -163,5 +170,12 @@ pub(super) fn analyze(
         }
         session.lines.wait();
     }
+    Ok(String::new())
+}
+
+/// Ends what is thought about in the opponent's time, and an analysis, which ends with any line.
+pub(super) fn stop(session: &mut Session, args: Args<'_>) -> Reply {
+    args::none(args)?;
+    session.ponders = false;
     Ok(String::new())
 }

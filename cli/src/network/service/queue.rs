@@ -114,7 +114,7 @@ impl State {
 
     /// The unit whose turn it is, and how many of the waiting rows it should have: as many as it can do in the time in
     /// which the others do theirs. A unit that would need longer for a single row gets none for a while.
-    pub(super) fn choose(&self, waiting: QueueLength) -> Option<(usize, usize)> {
+    fn choose(&self, waiting: QueueLength) -> Option<(usize, usize)> {
         let there: Vec<usize> = (0..self.units.len()).filter(|&at| self.units[at].is_there()).collect();
         if let [only] = there[..] {
             return Some((only, waiting.rows));
@@ -131,7 +131,7 @@ impl State {
     }
 
     /// Takes at most `most` rows from the front of the queue.
-    pub(super) fn take_parts(&mut self, most: usize, single: bool) -> Vec<Part> {
+    fn take_parts(&mut self, most: usize, single: bool) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut left = most.max(1);
         while left > 0
