@@ -1,7 +1,7 @@
 //! What ends a search.
 
 use super::restrict::Restrictions;
-use cozy_chess::Move;
+use oncilla_chess::{History, Move, MoveList};
 use std::sync::Arc;
 
 /// The clock of the side to move.
@@ -43,4 +43,13 @@ pub struct Go {
     pub infinite: bool,
     /// Whether the search goes on until `ponderhit` or `stop`.
     pub ponder: bool,
+}
+
+impl Go {
+    /// What is played without a search: the first legal move, of those that are named if any is.
+    pub fn first_legal_move(&self, position: &History) -> Option<Move> {
+        let mut moves = MoveList::new();
+        position.legal_moves(&mut moves);
+        self.search_moves.iter().find(|mv| moves.contains(mv)).or(moves.first()).copied()
+    }
 }

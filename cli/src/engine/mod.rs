@@ -58,7 +58,8 @@ pub type Search<'m> = oncilla_core::search::Search<oncilla_core::tree::Tree<'m>>
 pub struct Engine {
     commands: Sender<Command>,
     control: Arc<Control>,
-    worker: Option<JoinHandle<()>>,
+    /// The search's thread, or why the system gave none.
+    worker: Result<JoinHandle<()>, String>,
 }
 
 impl Engine {
@@ -93,7 +94,13 @@ impl Engine {
             searcher.run(&inbox);
         });
         // Without a thread there is no engine; commands then fail with a line that says so.
-        Self { commands, control, worker: thread.ok() }
+        Self { commands, control, worker: thread.map_err(|error| error.to_string()) }
+    }
+
+    /// An engine for which the system had no thread.
+    #[cfg(test)]
+    pub fn without_a_thread(why: &str) -> Self {
+        Self { commands: channel().0, control: Arc::default(), worker: Err(why.to_string()) }
     }
 
     /// Takes new settings, which count from the next search on.
@@ -108,7 +115,7 @@ impl Engine {
     /// # Errors
     /// One line: no such file, not a network, no device. If something else plays on instead, that is an error once.
     pub fn prepare(&mut self) -> Result<(), String> {
-        self.begin_to_prepare().recv().unwrap_or_else(|_| Err(NO_THREAD.to_string()))
+        self.begin_to_prepare().recv().unwrap_or_else(|_| Err(self.why_no_thread()))
     }
 
     /// Like [`Engine::prepare`], but returns at once: the result is sent. If the thread is gone, nothing is sent.
@@ -160,7 +167,7 @@ impl Engine {
             Ok(()) => Ok(()),
             Err(_) => {
                 self.control.end();
-                Err(NO_THREAD.to_string())
+                Err(self.why_no_thread())
             }
         }
     }
@@ -190,6 +197,14 @@ impl Engine {
         self.control.wait_until_idle_for(limit)
     }
 
+    /// The error of calls if the search's thread is gone: one line.
+    pub fn why_no_thread(&self) -> String {
+        match &self.worker {
+            Ok(_) => "the search's thread has ended".to_string(),
+            Err(why) => format!("the system gave the search no thread: {why}"),
+        }
+    }
+
     fn abort(&mut self) {
         if self.is_searching() {
             self.control.stop_silently();
@@ -214,14 +229,12 @@ impl Stopper {
     }
 }
 
-/// The error of calls to an engine whose thread is gone.
-pub const NO_THREAD: &str = "the search thread is not running";
-
 impl Drop for Engine {
     fn drop(&mut self) {
         self.abort();
         self.tell(Command::Quit);
-        if let Some(thread) = self.worker.take() {
+        let none = Err("the engine is gone".to_string());
+        if let Ok(thread) = std::mem::replace(&mut self.worker, none) {
             let _ = thread.join();
         }
     }

@@ -258,7 +258,7 @@ impl Searcher {
     fn answer_unsearched(&self, go: &Go, mut observer: Box<dyn Observer>, why: &str) {
         observer.note(&format!("{why} the first legal move is played"));
         self.wait_until_told(go);
-        self.answer(observer, &Done { best: self.first_legal_move(go), ..Done::default() });
+        self.answer(observer, &Done { best: go.first_legal_move(&self.position), ..Done::default() });
     }
 
     fn answer(&self, mut observer: Box<dyn Observer>, done: &Done) {
@@ -294,7 +294,7 @@ impl Searcher {
         let of_this_position = self.tree.forget_that_of(&self.position);
         let best = guarded(|| search.best_edge().and_then(|edge| edge.mv())).ok().flatten();
         let best = best.map(|mv| unpack(mv.0)).filter(|mv| of_this_position && legal.contains(mv));
-        best.or_else(|| self.first_legal_move(go))
+        best.or_else(|| go.first_legal_move(&self.position))
     }
 
     /// Opens the tables in the folders that `SyzygyPath` names, if these have changed.
@@ -356,13 +356,6 @@ impl Searcher {
             }
             self.control.wait_for_wish(hit);
         }
-    }
-
-    /// The first legal move, of those that are named if any is.
-    fn first_legal_move(&self, go: &Go) -> Option<ChessMove> {
-        let mut moves = MoveList::new();
-        self.position.legal_moves(&mut moves);
-        go.search_moves.iter().find(|mv| moves.contains(mv)).or(moves.first()).copied()
     }
 
     /// Makes the search one of the position's moves: those that the tables leave, or those that the user names.
@@ -431,7 +424,7 @@ impl Searcher {
         if broken {
             self.tree.forget();
         }
-        let best = done.best.or_else(|| self.first_legal_move(go));
+        let best = done.best.or_else(|| go.first_legal_move(&self.position));
         Done { best, fault, statistics: self.tally.statistics(in_flight), ..done }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use oncilla_chess::{Castling, History};
 
-use crate::engine::{Engine, Go, NO_THREAD};
+use crate::engine::{Done, Engine, Go, Observer};
 use crate::options::{Change, Meaning, OptionError, Typed, UnknownOption, print, table};
 use crate::position::PositionText;
 
@@ -50,16 +50,8 @@ pub fn run(input: impl BufRead + Send + 'static, console: Arc<Console>, typed: T
             return ExitCode::from(2);
         }
     };
-    let mut session = Session {
-        engine: Engine::that_plays_on(meaning.settings.clone()),
-        console,
-        typed,
-        meaning,
-        position: Box::new(History::startpos()),
-        end: End::Limit,
-        lines,
-        deferred: Kept::default(),
-    };
+    let engine = Engine::that_plays_on(meaning.settings.clone());
+    let mut session = Session::new(engine, console, typed, meaning, lines);
     session.log();
     let prepared = if session.meaning.preload { session.prepare() } else { Continue(()) };
     if prepared.break_value().unwrap_or_else(|| session.talk()) == Exit::Leave {
@@ -120,6 +112,11 @@ enum Exit {
 }
 
 impl Session {
+    fn new(engine: Engine, console: Arc<Console>, typed: Typed, meaning: Meaning, lines: Receiver<Input>) -> Self {
+        let position = Box::new(History::startpos());
+        Self { engine, console, typed, meaning, position, end: End::Limit, lines, deferred: Kept::default() }
+    }
+
     /// Runs commands until `quit` or the end of the input.
     fn talk(&mut self) -> Exit {
         while let Some(input) = self.deferred.pop().or_else(|| self.lines.recv().ok()) {
@@ -225,7 +222,7 @@ impl Session {
             match answer.recv_timeout(QUIT_POLL) {
                 Err(RecvTimeoutError::Timeout) if self.is_time_to_leave(&mut leaving) => return Break(Exit::Leave),
                 Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => self.console.note(NO_THREAD),
+                Err(RecvTimeoutError::Disconnected) => self.console.note(&self.engine.why_no_thread()),
                 Ok(Err(error)) => self.console.note(&error),
                 Ok(Ok(())) => {}
             }
@@ -300,15 +297,19 @@ impl Session {
         let (go, notes) = words.resolve(&self.position);
         notes.iter().for_each(|note| self.console.note(note));
         self.end = End::of(&go);
-        let Meaning { settings, output, .. } = &self.meaning;
-        let board = self.position.board().clone();
-        let report = Report::new(Arc::clone(&self.console), board, *output, settings);
-        if let Err(error) = self.engine.go(go, Box::new(report)) {
-            self.console.note(&error);
+        let unsearched = Done { best: go.first_legal_move(&self.position), ..Done::default() };
+        if let Err(error) = self.engine.go(go, Box::new(self.report())) {
+            self.console.note(&format!("{error}; the first legal move is played"));
             // The sender of `go` waits for a `bestmove`.
-            self.console.say("bestmove (none)");
+            self.report().done(&unsearched);
         }
         Continue(())
+    }
+
+    /// What writes the lines of a search of the position.
+    fn report(&self) -> Report {
+        let Meaning { settings, output, .. } = &self.meaning;
+        Report::new(Arc::clone(&self.console), self.position.board().clone(), *output, settings)
     }
 
     fn ponder_hit(&mut self) {
@@ -442,6 +443,26 @@ mod tests {
         let input = std::io::Cursor::new(input.to_string().into_bytes());
         assert_eq!(run(input, console, Typed::default()), ExitCode::SUCCESS);
         buffer.lines()
+    }
+
+    /// The system may have no thread left.
+    #[test]
+    fn without_a_search_the_first_legal_move_is_played() {
+        let buffer = SharedBuffer::default();
+        let console = Arc::new(Console::new(Box::new(buffer.clone())));
+        let input = "isready\nposition startpos moves f2f3 e7e5 g2g4\ngo nodes 1\ngo searchmoves d8h4\n\
+                     position startpos moves f2f3 e7e5 g2g4 d8h4\ngo nodes 1\n";
+        let lines = listen(std::io::Cursor::new(input.as_bytes())).unwrap();
+        let typed = Typed::default();
+        let meaning = typed.meaning().unwrap();
+        let mut session = Session::new(Engine::without_a_thread("no thread is left"), console, typed, meaning, lines);
+        assert_eq!(session.talk(), Exit::Quit);
+        let why = "the system gave the search no thread: no thread is left";
+        let played =
+            |mv: &str| [format!("info string {why}; the first legal move is played"), format!("bestmove {mv}")];
+        let said = [vec![format!("info string {why}"), "readyok".to_string()]];
+        let moves = ["e5e4", "d8h4", "(none)"].map(|mv| played(mv).to_vec());
+        assert_eq!(buffer.lines(), [said.concat(), moves.concat()].concat());
     }
 
     #[test]
