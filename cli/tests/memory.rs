@@ -201,6 +201,27 @@ fn positions_of_go_share_what_there_is() {
     assert!(peak <= mb * 1024 || driver::program::is_emulated(), "{peak} KiB of {mb} MiB");
 }
 
+/// As a client that needs the memory expects it, the process returns what the cache held. In Go an evaluation is
+/// thousands of bytes.
+#[test]
+fn a_cache_of_go_that_is_cleared_returns_its_memory() {
+    let weights = format!("--weights={}", oncilla_testing::fixtures().join("go/tiny-v8.bin.gz").display());
+    let bounds = ["--ramlimit-mb=512", "--backend=host", "--threads=1"];
+    let mut engine = Engine::with(&[&["analysis", "--parallel=1", &weights], &bounds[..]].concat());
+    let board = r#""boardXSize":19,"boardYSize":19,"rules":"chinese","moves":[]"#;
+    engine.say(&format!(r#"{{"id":"q",{board},"maxVisits":8000}}"#));
+    assert!(!engine.until("{")[0].contains("error"));
+    engine.say(r#"{"id":"s","action":"stats"}"#);
+    let stats: serde_json::Value = serde_json::from_str(&engine.until("{")[0]).expect("JSON");
+    let held = stats["cache"]["bytes"].as_u64().expect("a number of bytes") / 1024;
+    assert!(held > 8 * 1024, "{stats}");
+    let before = kib(&engine, "VmRSS");
+    engine.say(r#"{"id":"c","action":"clear_cache"}"#);
+    assert!(engine.until("{")[0].contains("clear_cache"));
+    let after = kib(&engine, "VmRSS");
+    assert!(after + held * 3 / 4 <= before || driver::program::is_emulated(), "{held} KiB: {before} to {after} KiB");
+}
+
 #[test]
 fn analysis_says_what_there_is_no_room_for() {
     let said = |args: &[&str]| driver::stderr(&driver::run(&[&["analysis", "--backend=random"], args].concat(), ""));

@@ -2,13 +2,13 @@
 
 use super::Evaluation;
 use crate::network::CacheCounts;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Keeps evaluations in two generations. If the young generation takes half of the room, the old one is dropped and the
-/// young one becomes old; an evaluation that is found in the old one becomes young again. So evaluations that are used
-/// stay, without a list of their uses.
+/// Keeps evaluations in two generations. If the young generation takes half of the room, the old one is forgotten and
+/// the young one becomes old; an evaluation that is found in the old one becomes young again. So evaluations that are
+/// used stay, without a list of their uses.
 pub struct Cache {
     most_bytes: u64,
     state: Mutex<State>,
@@ -21,16 +21,42 @@ struct State {
     counts: CacheCounts,
 }
 
+/// Evaluations one after the other in one piece of memory. As pieces of their own they would lie among what others
+/// allocate, and a system's allocator would not return their memory when [the cache is cleared](Cache::clear).
 #[derive(Default)]
 struct Generation {
+    /// What the evaluations take that are known, without the places of those that were replaced or became young again:
+    /// these are free only when the generation is forgotten.
     bytes: u64,
-    known: HashMap<u64, Arc<Evaluation>>,
+    known: HashMap<u64, Kept>,
+    points: Vec<f32>,
 }
 
-/// Bytes that an evaluation takes, including its place in the map.
-fn bytes(evaluation: &Evaluation) -> u64 {
-    let numbers = evaluation.policy.capacity() + evaluation.ownership.capacity();
-    (size_of::<Evaluation>() + numbers * size_of::<f32>() + 4 * size_of::<(u64, Arc<Evaluation>)>()) as u64
+/// An evaluation whose policy and ownership lie in a generation's memory.
+struct Kept {
+    start: usize,
+    policy_len: usize,
+    ownership_len: usize,
+    /// The evaluation without them.
+    rest: Evaluation,
+}
+
+/// Bytes of so many evaluations with so many points together. A map that has just grown has room for more than twice
+/// what it holds.
+fn bytes(evaluations: usize, points: usize) -> u64 {
+    (points * size_of::<f32>() + 3 * evaluations * size_of::<(u64, Kept)>()) as u64
+}
+
+impl Kept {
+    /// Bytes that the evaluation takes, including its place in the map.
+    fn bytes(&self) -> u64 {
+        bytes(1, self.policy_len + self.ownership_len)
+    }
+
+    fn new(start: usize, of: &Evaluation) -> Self {
+        let rest = Evaluation { policy: Vec::new(), ownership: Vec::new(), ..*of };
+        Self { start, policy_len: of.policy.len(), ownership_len: of.ownership.len(), rest }
+    }
 }
 
 impl Cache {
@@ -45,12 +71,11 @@ impl Cache {
     }
 
     /// The evaluation under this key, if there is one.
-    pub fn get(&self, key: u64) -> Option<Arc<Evaluation>> {
+    pub fn get(&self, key: u64) -> Option<Evaluation> {
         let mut state = self.lock();
         let state = &mut *state;
-        let found = state.young.known.get(&key).cloned().or_else(|| {
-            let found = state.old.known.remove(&key)?;
-            state.old.bytes -= bytes(&found);
+        let found = state.young.get(key).or_else(|| {
+            let found = state.old.take(key)?;
             state.admit(key, &found, self.most_bytes);
             Some(found)
         });
@@ -62,14 +87,14 @@ impl Cache {
     }
 
     /// Keeps an evaluation.
-    pub fn put(&self, key: u64, evaluation: &Arc<Evaluation>) {
+    pub fn put(&self, key: u64, evaluation: &Evaluation) {
         if self.most_bytes == 0 {
             return;
         }
         self.lock().admit(key, evaluation, self.most_bytes);
     }
 
-    /// Forgets all evaluations.
+    /// Forgets all evaluations, and gives their memory back.
     pub fn clear(&self) {
         let mut state = self.lock();
         (state.young, state.old) = Default::default();
@@ -88,22 +113,64 @@ impl Cache {
 
 impl State {
     /// Makes an evaluation young, in a new generation if the young one takes half of the room.
-    fn admit(&mut self, key: u64, evaluation: &Arc<Evaluation>, most_bytes: u64) {
-        if self.young.bytes + bytes(evaluation) > most_bytes / 2 {
-            let young = mem::take(&mut self.young);
-            let old = mem::replace(&mut self.old, young);
-            self.counts.evictions += old.known.len() as u64;
+    fn admit(&mut self, key: u64, evaluation: &Evaluation, most_bytes: u64) {
+        let room = most_bytes / 2;
+        if self.young.taken() + Kept::new(0, evaluation).bytes() > room {
+            mem::swap(&mut self.young, &mut self.old);
+            self.counts.evictions += self.young.known.len() as u64;
+            self.young.forget();
         }
-        self.young.insert(key, evaluation);
+        self.young.insert(key, evaluation, room);
     }
 }
 
 impl Generation {
-    fn insert(&mut self, key: u64, evaluation: &Arc<Evaluation>) {
-        self.bytes += bytes(evaluation);
-        if let Some(before) = self.known.insert(key, Arc::clone(evaluation)) {
-            self.bytes -= bytes(&before);
+    /// Bytes of all that was inserted, also of what was replaced since.
+    fn taken(&self) -> u64 {
+        bytes(self.known.len(), self.points.len())
+    }
+
+    fn get(&self, key: u64) -> Option<Evaluation> {
+        Some(self.read(self.known.get(&key)?))
+    }
+
+    /// Returns an evaluation and forgets it.
+    fn take(&mut self, key: u64) -> Option<Evaluation> {
+        let kept = self.known.remove(&key)?;
+        self.bytes -= kept.bytes();
+        Some(self.read(&kept))
+    }
+
+    fn read(&self, kept: &Kept) -> Evaluation {
+        let (policy, others) = self.points[kept.start..].split_at(kept.policy_len);
+        Evaluation { policy: policy.to_vec(), ownership: others[..kept.ownership_len].to_vec(), ..kept.rest }
+    }
+
+    /// Inserts an evaluation, in memory of `room` bytes. If the system does not grant that at once, the memory grows
+    /// with what it holds; if it grants no more, the evaluation is not kept.
+    fn insert(&mut self, key: u64, evaluation: &Evaluation, room: u64) {
+        let Evaluation { policy, ownership, .. } = evaluation;
+        if self.points.capacity() == 0 {
+            // What comes of it is seen below.
+            let _ = self.points.try_reserve_exact(room as usize / size_of::<f32>());
         }
+        if self.points.try_reserve(policy.len() + ownership.len()).is_err() {
+            return;
+        }
+        let kept = Kept::new(self.points.len(), evaluation);
+        self.points.extend_from_slice(policy);
+        self.points.extend_from_slice(ownership);
+        self.bytes += kept.bytes();
+        if let Some(before) = self.known.insert(key, kept) {
+            self.bytes -= before.bytes();
+        }
+    }
+
+    /// Forgets everything, but keeps the memory.
+    fn forget(&mut self) {
+        self.known.clear();
+        self.points.clear();
+        self.bytes = 0;
     }
 }
 
@@ -111,9 +178,10 @@ impl Generation {
 mod tests {
     use super::*;
     use quickcheck::quickcheck;
+    use std::collections::HashMap;
 
-    fn evaluation(value: f32) -> Arc<Evaluation> {
-        Arc::new(Evaluation {
+    fn evaluation(value: f32) -> Evaluation {
+        Evaluation {
             policy: vec![0.0; 10],
             win: value,
             loss: 0.0,
@@ -124,14 +192,14 @@ mod tests {
             variance_time: 0.0,
             errors: None,
             ownership: Vec::new(),
-        })
+        }
     }
 
     quickcheck! {
         /// After any sequence of puts and gets, the cache returns the last evaluation of a key, takes no more than its
         /// room, and has the right counts.
         fn it_tells_what_it_was_told(steps: Vec<(bool, u8)>, room: u8) -> bool {
-            let each = bytes(&evaluation(0.0));
+            let each = Kept::new(0, &evaluation(0.0)).bytes();
             let cache = Cache::new(u64::from(room) * each);
             let mut told = HashMap::new();
             steps.iter().enumerate().all(|(at, &(puts, key))| {
@@ -149,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_is_found_again_takes_no_more_than_there_is_room_for() {
-        let each = bytes(&evaluation(0.0));
+        let each = Kept::new(0, &evaluation(0.0)).bytes();
         for room in 1..12 {
             let cache = Cache::new(room * each);
             for key in 0..200_u64 {
@@ -160,9 +228,27 @@ mod tests {
         }
     }
 
+    /// As if several threads asked for one position at a time.
+    #[test]
+    fn what_is_put_again_and_again_takes_no_more_than_there_is_room_for() {
+        let room = 100 * Kept::new(0, &evaluation(0.0)).bytes();
+        let cache = Cache::new(room);
+        for at in 0..10_000_u16 {
+            cache.put(7, &evaluation(at.into()));
+            assert_eq!(cache.get(7).map(|known| known.win), Some(at.into()));
+        }
+        let state = cache.lock();
+        let capacity = state.young.points.capacity() + state.old.points.capacity();
+        assert!((capacity * size_of::<f32>()) as u64 <= room, "{capacity}");
+        drop(state);
+        cache.clear();
+        let state = cache.lock();
+        assert_eq!(state.young.points.capacity() + state.old.points.capacity(), 0);
+    }
+
     #[test]
     fn what_is_used_stays() {
-        let cache = Cache::new(8 * bytes(&evaluation(0.0)));
+        let cache = Cache::new(8 * Kept::new(0, &evaluation(0.0)).bytes());
         cache.put(7, &evaluation(0.5));
         for key in 100..200 {
             cache.put(key, &evaluation(0.0));

@@ -180,7 +180,7 @@ impl Evaluator {
         let question = self.understood(question);
         let planes = planes::encode(game, &question.planes);
         let key = key(&planes, &question);
-        let known = self.cache.get(key);
+        let known = self.cache.get(key).map(Arc::new);
         if known.is_none() {
             let metadata = self.metadata(game, &question);
             batch.add(&planes, metadata.as_ref(), Waiting { game: Arc::clone(game), question, key });
