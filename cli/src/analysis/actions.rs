@@ -39,7 +39,9 @@ impl Evaluators for Evaluator {
     fn models(&self) -> Vec<Value> {
         let settings = self.settings();
         vec![json!({
-            "internalName": self.describe(),
+            // Lc0's networks do not contain their names.
+            "internalName": settings.weights.name(),
+            "backend": self.describe(),
             "maxBatchSize": self.max_batch(),
             "name": settings.weights.to_string(),
             "usesHumanSLProfile": false,

@@ -63,7 +63,7 @@ pub fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)
     Ok(turns)
 }
 
-/// Sorts the turns by number and removes duplicates, of which the highest priority counts. Turns without a priority of
+/// Sorts the turns by number and removes duplicates, of which the last priority counts, as in KataGo. Turns without a priority of
 /// their own get `priority`.
 ///
 /// # Errors
@@ -74,10 +74,5 @@ pub fn prioritized(fields: Fields<'_>, turns: Vec<(usize, Option<i64>)>) -> Resu
     if priority.is_some() && turns.iter().any(|(_, own)| own.is_some()) {
         return Err(BadField::new("priority", "Cannot specify both priority and priorities"));
     }
-    let mut once = BTreeMap::new();
-    for (turn, own) in turns {
-        let priority = own.or(priority).unwrap_or(0);
-        once.entry(turn).and_modify(|known: &mut i64| *known = priority.max(*known)).or_insert(priority);
-    }
-    Ok(once)
+    Ok(turns.into_iter().map(|(turn, own)| (turn, own.or(priority).unwrap_or(0))).collect())
 }

@@ -23,6 +23,17 @@ impl Weights {
             Self::File(path) => path.to_str().is_some() && path.metadata().is_ok_and(|facts| facts.is_file()),
         }
     }
+
+    /// The network's name: that of its file, without folders and what the name ends with.
+    pub fn name(&self) -> String {
+        let path = match self {
+            Self::BuiltIn(network) => return network.name().to_string(),
+            Self::File(path) => path,
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        name.strip_suffix(".pb").unwrap_or(name).to_string()
+    }
 }
 
 impl fmt::Display for Weights {
@@ -52,5 +63,20 @@ pub fn refusal(weights: &Weights, error: &NetError) -> String {
             of_network(weights, &format!("{error}; one for Go is read more than once, and has to be a regular file"))
         }
         _ => of_network(weights, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_has_the_name_of_its_file() {
+        let file = |path: &str| Weights::File(path.into()).name();
+        assert_eq!(Weights::BuiltIn(BuiltIn::Small).name(), "small");
+        for path in ["nets/maia-1500.pb.gz", "maia-1500.pb", "maia-1500.gz", "maia-1500"] {
+            assert_eq!(file(path), "maia-1500");
+        }
+        assert_eq!(file("t1.256x10.pb.gz"), "t1.256x10");
     }
 }

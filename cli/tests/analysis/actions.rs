@@ -21,6 +21,8 @@ fn actions_answer_with_themselves() {
     assert_eq!(all.len(), 10);
     assert_eq!(all[0]["extra"].to_string(), r#"[1,{"b":null}]"#);
     assert_eq!((&all[0]["version"], &all[0]["action"]), (&json!(env!("CARGO_PKG_VERSION")), &json!("query_version")));
+    let model = &all[1]["models"][0];
+    assert!(model["internalName"] == "small" && model["backend"].as_str().is_some_and(|text| !text.is_empty()));
     assert_eq!((&all[1]["models"][0]["name"], &all[1]["models"][0]["usingFP16"]), (&json!("small"), &json!("false")));
     assert_eq!(all[2], json!({ "id": "c", "action": "clear_cache", "moves": 5 }));
     assert_eq!(all[3]["queue"]["waiting"], 0);
