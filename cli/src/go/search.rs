@@ -30,9 +30,10 @@ const KNOWN_PER_LEAF: usize = 4;
 pub enum Step {
     /// This many playouts were made.
     Progress(u64),
-    /// No playout was made, because no move may be searched or [the search has to end](Search::set_deadline).
+    /// There is nothing more to make: no move may be searched, or [the search has to end](Search::set_deadline).
+    /// Playouts that needed no evaluation may have been made before that was found.
     NothingToDo,
-    /// There is no room for more, in the tree or in the notes.
+    /// There is no room for more, in the tree or in the notes. Playouts may have been made before it was full.
     NoRoom,
 }
 
@@ -246,7 +247,7 @@ impl<'m> Search<'m> {
     ///
     /// # Errors
     /// In one line: the backend fails before [the search has to end](Self::set_deadline), or the memory is too small
-    /// for the root's moves. The playouts that were gathered are taken back.
+    /// for the root's moves. The playouts that wait for the batch are taken back; those that needed no evaluation stay.
     pub fn step(&mut self, most: u64) -> Result<Step, String> {
         if self.notes.bytes() >= self.context.plan.notes_bytes && self.core.visits() > 0 {
             return Ok(Step::NoRoom);
@@ -262,7 +263,6 @@ impl<'m> Search<'m> {
             Err(fault) => {
                 for mut leaf in self.waiting.drain(..) {
                     self.core.cancel(&mut leaf.playout.event);
-                    self.playouts -= 1;
                 }
                 if self.batch.is_late() {
                     self.said.push(fault);
@@ -275,7 +275,6 @@ impl<'m> Search<'m> {
         let mut refused = None;
         for (mut leaf, evaluation) in std::mem::take(&mut self.waiting).into_iter().zip(evaluations) {
             if let Err(why) = self.answer(&mut leaf.playout, &leaf.game, &leaf.moves, &evaluation) {
-                self.playouts -= 1;
                 refused = Some(why);
             }
             self.spare.push(leaf.playout.event);
@@ -300,7 +299,6 @@ impl<'m> Search<'m> {
             let mut playout = Playout { event: self.spare.pop().unwrap_or_default(), aside: false };
             match self.take_down_to_leaf(&mut playout) {
                 Gathered::Leaf => {
-                    self.playouts += 1;
                     if let Some(event) = self.look_at(playout) {
                         self.spare.push(event);
                         known += 1;
@@ -308,7 +306,6 @@ impl<'m> Search<'m> {
                     continue;
                 }
                 Gathered::Known => {
-                    self.playouts += 1;
                     known += 1;
                     self.bring_back(&mut playout);
                 }
@@ -356,10 +353,7 @@ impl<'m> Search<'m> {
                 None
             }
             // Then the playout was taken back.
-            Err(_) => {
-                self.playouts -= 1;
-                Some(playout.event)
-            }
+            Err(_) => Some(playout.event),
         }
     }
 
@@ -466,8 +460,9 @@ impl<'m> Search<'m> {
         Ok(())
     }
 
-    /// Backs up the value of a playout's leaf along its line.
+    /// Backs up the value of a playout's leaf along its line, and counts the playout.
     fn bring_back(&mut self, Playout { event, aside }: &mut Playout) {
+        self.playouts += 1;
         let line: Vec<Move> = event.moves().collect();
         if *aside {
             self.core.bring_back_aside(std::slice::from_mut(event));

@@ -265,9 +265,7 @@ pub fn rules_of_object(object: &Object) -> Option<Rules> {
             _ => return None,
         }
     }
-    rules.tax = tax.unwrap_or(Rules::usual_tax(rules.scoring));
-    rules.komi = points.unwrap_or(Rules::usual_komi(rules.scoring, rules.button));
-    Some(rules)
+    Some(rules.with_usual(tax, points))
 }
 
 /// The object for rules that [`rules_of_object`] reads, without the komi.

@@ -10,6 +10,7 @@ use super::args::{self, Args};
 use crate::fields::{A_DEPTH, A_PLAYER, BadField, MoveRule, MoveRules, Object};
 use crate::go::restrictions::vertex_of_rule;
 use crate::go::{Restrictions, Wanted, vertex};
+use crate::text::quoted;
 
 /// The program whose format the lines have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,9 +155,10 @@ const KEYS: &str = "interval, minmoves, maxmoves, avoid, allow, ownership, owner
                     pvVisits, pvEdgeVisits, noResultValue or rootInfo, and its value";
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let hundredths: f64 = args::number(text, "hundredths of a second")?;
+    let what = format!("hundredths of a second, from 0 to {LONGEST:e}");
+    let hundredths: f64 = args::number(text, &what)?;
     if !(0.0..=LONGEST).contains(&hundredths) {
-        return Err(format!("syntax error: expected hundredths of a second, got {text}"));
+        return Err(format!("syntax error: expected {what}, got {}", quoted(text)));
     }
     Ok(Duration::from_secs_f64(hundredths / 100.0).max(SHORTEST))
 }

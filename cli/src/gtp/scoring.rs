@@ -110,8 +110,7 @@ impl Judged {
         // On a tiny board, networks expect more points than it has.
         let (points, given) = (record.size().area() as f64, f64::from(record.game().compensation()));
         let expected = self.expected.clamp(given - points, given + points);
-        let is_half = (rules.komi.halves() % 2 != 0) != rules.button;
-        if is_half { expected.floor() + 0.5 } else { expected.round() }
+        if rules.may_draw() { expected.round() } else { expected.floor() + 0.5 }
     }
 
     /// The points with a status, listed by chains if the status is one of stones. The list is empty for a word that is

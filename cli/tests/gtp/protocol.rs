@@ -33,11 +33,11 @@ fn every_command_does_what_it_is_for() {
 #[test]
 fn what_is_wrong_is_said_and_changes_nothing() {
     let wrong = "play\nplay b\nplay green A1\nplay b Z1\nplay b A0\nplay b C3\nplay b A1 A2\ngenmove\ngenmove x\ngenmove b w
-boardsize\nboardsize 1\nboardsize 20\nboardsize x\nboardsize 9 9 9\nboardsize 9:\nboardsize 9:1\nrectangular_boardsize\nrectangular_boardsize 9 99
+boardsize\nboardsize 1\nboardsize 20\nboardsize x\nboardsize 9 9 9\nboardsize 9:\nboardsize 9:1\nboardsize x:9\nrectangular_boardsize\nrectangular_boardsize 9 99
 komi\nkomi x\nkomi 7.3\nkomi nan\nkomi 1000\nclear_board 1\nname x\nquit now\nknown_command\nknown_command a b
 set_position b\nset_position b A1 w A1\nset_position b pass\nset_position b A1 w A2 w B1\nundo 1
 fixed_handicap 2\nfixed_handicap x\nplace_free_handicap 2\nset_free_handicap A1 B1\nset_free_handicap A1\nset_free_handicap pass pass
-lz-analyze x\nkata-analyze b 10 foo bar\nkata-analyze ownership\nkata-genmove_analyze avoid b A1 0
+lz-analyze x\nlz-analyze 1e12\nkata-analyze b 10 foo bar\nkata-analyze ownership\nkata-genmove_analyze avoid b A1 0
 kata-analyze allow b A1 1 avoid b A1 1\nkata-search x\nstop now\nkata-raw-nn\nkata-raw-nn 8\nkata-raw-nn some
 kata-raw-human-nn\nkata-raw-human-nn 0\nkata-set-param humanSLChosenMoveProp 1\nkata-set-params {\"humanSLCpuctPermanent\":0}
 time_settings 1 2\ntime_settings -1 0 0\ntime_settings a b c\ntime_left b\ntime_left x 1 1\ntime_left b x 1
@@ -61,6 +61,12 @@ unknown\nPLAY b A1\n7\n";
     assert_eq!(error("unknown"), "unknown command: \"unknown\"");
     assert_eq!(error("play b C3"), "illegal move: C3, there is a stone");
     assert_eq!(error("boardsize 20"), "unacceptable size: expected sides from 2 to 19, got 20 and 20");
+    assert_eq!(error("boardsize x:9"), "unacceptable size: expected sides from 2 to 19, got \"x\" and 9");
+    assert_eq!(error("set_position b A1 w A1"), "illegal position: two stones are on one point: A1");
+    assert_eq!(error("set_position b A1 w A2 w B1"), "illegal position: a stone has no liberty: A1");
+    assert_eq!(error("set_free_handicap A1"), "bad vertex list: expected at least 2 points, got 1");
+    let interval = "syntax error: expected hundredths of a second, from 0 to 1e11, got \"1e12\"";
+    assert_eq!(error("lz-analyze 1e12"), interval);
     assert_eq!(error("fixed_handicap 2"), "invalid number of stones: this board has no points for a fixed handicap");
     assert!(error("kata-set-param numSearchThreads 8").starts_with("cannot change parameter: "));
     assert!(error("play green A1").starts_with("syntax error: expected a color"));

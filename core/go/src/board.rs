@@ -82,6 +82,15 @@ pub enum SetupError {
     NoLiberty(Move),
 }
 
+impl SetupError {
+    /// The point of the stone.
+    pub fn point(self) -> Move {
+        match self {
+            Self::OffBoard(point) | Self::Occupied(point) | Self::NoLiberty(point) => point,
+        }
+    }
+}
+
 impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

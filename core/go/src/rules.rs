@@ -310,6 +310,13 @@ impl Rules {
     pub fn usual_tax(scoring: Scoring) -> Tax {
         if scoring == Scoring::Territory { Tax::Seki } else { Tax::None }
     }
+
+    /// The rules with this tax and this komi; what is `None` follows the scoring.
+    pub fn with_usual(self, tax: Option<Tax>, komi: Option<Komi>) -> Rules {
+        let tax = tax.unwrap_or(Self::usual_tax(self.scoring));
+        let komi = komi.unwrap_or(Self::usual_komi(self.scoring, self.button));
+        Rules { tax, komi, ..self }
+    }
 }
 
 /// A text that is neither a name of rules nor in the compact form.
@@ -382,9 +389,7 @@ fn compact(text: &str) -> Option<Rules> {
             choose(after(rest, "fpok")?, &SWITCH, |friendly| rules.friendly_pass = friendly)?
         };
     }
-    rules.tax = tax.unwrap_or(Rules::usual_tax(rules.scoring));
-    rules.komi = komi.unwrap_or(Rules::usual_komi(rules.scoring, rules.button));
-    Some(rules)
+    Some(rules.with_usual(tax, komi))
 }
 
 /// How the compact form says no and yes.

@@ -5,7 +5,8 @@ use crate::go::{LEAST_SIDE, board_size};
 use crate::gtp::args::{self, Args};
 use crate::gtp::handicap;
 use crate::gtp::session::Session;
-use oncilla_go::{Board, Color, Komi, MAX_SIDE, Move, Size};
+use crate::text::quoted;
+use oncilla_go::{Board, Color, Komi, MAX_SIDE, Move, SetupError, Size};
 
 /// Takes one number, or columns and rows as two arguments or with a colon between them.
 pub(super) fn boardsize(session: &mut Session, args: Args<'_>) -> Reply {
@@ -20,11 +21,17 @@ pub(super) fn boardsize(session: &mut Session, args: Args<'_>) -> Reply {
 }
 
 fn change_size(session: &mut Session, columns: &str, rows: &str) -> Reply {
-    let got = || format!("unacceptable size: expected sides from {LEAST_SIDE} to {MAX_SIDE}, got {columns} and {rows}");
-    let size = board_size(columns, rows).ok_or_else(got)?;
+    let size = board_size(columns, rows).ok_or_else(|| {
+        let [columns, rows] = [columns, rows].map(number_or_quoted);
+        format!("unacceptable size: expected sides from {LEAST_SIDE} to {MAX_SIDE}, got {columns} and {rows}")
+    })?;
     session.player.prepare(size)?;
     session.begin(&Board::new(size), Color::Black);
     Ok(String::new())
+}
+
+fn number_or_quoted(text: &str) -> String {
+    text.parse::<i64>().map_or_else(|_| quoted(text), |number| number.to_string())
 }
 
 pub(super) fn clear_board(session: &mut Session, args: Args<'_>) -> Reply {
@@ -40,7 +47,8 @@ pub(super) fn set_position(session: &mut Session, args: Args<'_>) -> Reply {
     }
     let pairs = args.chunks_exact(2).map(|pair| Ok((args::color(&pair[0])?, args::point(&pair[1], size)?)));
     let stones = pairs.collect::<Result<Vec<_>, String>>()?;
-    let board = Board::with_stones(size, stones).map_err(|error| format!("illegal position: {error}"))?;
+    let board =
+        Board::with_stones(size, stones).map_err(|error| format!("illegal position: {}", with_point(error, size)))?;
     session.begin(&board, Color::Black);
     Ok(String::new())
 }
@@ -113,7 +121,7 @@ pub(super) fn set_free_handicap(session: &mut Session, args: Args<'_>) -> Reply 
     let points = args.iter().map(|text| args::point(text, size)).collect::<Result<Vec<_>, _>>();
     let points = points.map_err(|error| format!("bad vertex list: {error}"))?;
     if points.len() < handicap::LEAST {
-        return Err(format!("bad vertex list: expected two points or more, got {}", points.len()));
+        return Err(format!("bad vertex list: expected at least {} points, got {}", handicap::LEAST, points.len()));
     }
     put_handicap(session, &points)?;
     Ok(String::new())
@@ -124,11 +132,16 @@ fn must_be_empty(session: &Session) -> Result<(), String> {
     if is_empty { Ok(()) } else { Err("board not empty".to_string()) }
 }
 
+fn with_point(error: SetupError, size: Size) -> String {
+    format!("{error}: {}", size.format(error.point()))
+}
+
 fn put_handicap(session: &mut Session, points: &[Move]) -> Reply {
     must_be_empty(session)?;
     let size = session.record.size();
     let board = Board::with_stones(size, points.iter().map(|point| (Color::Black, *point)));
-    session.begin(&board.map_err(|error| format!("bad vertex list: {error}"))?, Color::White);
+    let board = board.map_err(|error| format!("bad vertex list: {}", with_point(error, size)))?;
+    session.begin(&board, Color::White);
     Ok(vertices(size, points))
 }
 
