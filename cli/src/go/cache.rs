@@ -9,13 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Keeps evaluations in two generations. If the young generation takes half of the room, the old one is forgotten and
 /// the young one becomes old; an evaluation that is found in the old one becomes young again. So evaluations that are
 /// used stay, without a list of their uses.
-pub struct Cache {
-    most_bytes: u64,
-    state: Mutex<State>,
-}
+pub struct Cache(Mutex<State>);
 
 #[derive(Default)]
 struct State {
+    most_bytes: u64,
     young: Generation,
     old: Generation,
     counts: CacheCounts,
@@ -62,12 +60,12 @@ impl Kept {
 impl Cache {
     /// A cache of at most `most_bytes` bytes; with 0 it keeps nothing.
     pub fn new(most_bytes: u64) -> Self {
-        Self { most_bytes, state: Mutex::default() }
+        Self(Mutex::new(State { most_bytes, ..State::default() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics between two steps that belong together.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The evaluation under this key, if there is one.
@@ -76,7 +74,7 @@ impl Cache {
         let state = &mut *state;
         let found = state.young.get(key).or_else(|| {
             let found = state.old.take(key)?;
-            state.admit(key, &found, self.most_bytes);
+            state.admit(key, &found);
             Some(found)
         });
         match found {
@@ -88,10 +86,16 @@ impl Cache {
 
     /// Keeps an evaluation.
     pub fn put(&self, key: u64, evaluation: &Evaluation) {
-        if self.most_bytes == 0 {
-            return;
+        let mut state = self.lock();
+        if state.most_bytes > 0 {
+            state.admit(key, evaluation);
         }
-        self.lock().admit(key, evaluation, self.most_bytes);
+    }
+
+    /// Forgets all evaluations, and keeps at most `most_bytes` bytes from now on.
+    pub fn set_room(&self, most_bytes: u64) {
+        self.clear();
+        self.lock().most_bytes = most_bytes;
     }
 
     /// Forgets all evaluations, and gives their memory back.
@@ -113,8 +117,8 @@ impl Cache {
 
 impl State {
     /// Makes an evaluation young, in a new generation if the young one takes half of the room.
-    fn admit(&mut self, key: u64, evaluation: &Evaluation, most_bytes: u64) {
-        let room = most_bytes / 2;
+    fn admit(&mut self, key: u64, evaluation: &Evaluation) {
+        let room = self.most_bytes / 2;
         if self.young.taken() + Kept::new(0, evaluation).bytes() > room {
             mem::swap(&mut self.young, &mut self.old);
             self.counts.evictions += self.young.known.len() as u64;

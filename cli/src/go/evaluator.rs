@@ -144,9 +144,9 @@ impl Evaluator {
         self.cache.counts()
     }
 
-    /// Replaces the cache by one of `bytes` bytes.
-    pub fn set_cache(&mut self, bytes: usize) {
-        self.cache = Cache::new(bytes as u64);
+    /// Empties the cache, and gives it room for `bytes` bytes.
+    pub fn set_cache(&self, bytes: usize) {
+        self.cache.set_room(bytes as u64);
     }
 
     /// Forgets what is in the cache.

@@ -19,7 +19,6 @@
 
 mod answer;
 mod backup;
-mod beside;
 pub mod bias;
 mod boards;
 mod cache;
@@ -29,7 +28,8 @@ mod evaluator;
 mod human;
 mod imitation;
 mod input;
-pub mod notes;
+pub mod networks;
+mod notes;
 mod ownership;
 pub mod params;
 mod plan;
@@ -47,11 +47,11 @@ pub mod utility;
 pub mod vertex;
 
 pub(crate) use answer::{Choice, Reporter, Wanted, describe_model};
-pub use beside::{beside, shares_of_cache};
 pub use evaluation::{Evaluation, PolicyRules};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use human::HumanExploration;
 pub use imitation::Imitation;
+pub use networks::Networks;
 pub use params::{Known, Params};
 pub use plan::{Plan, Seen};
 pub use restrictions::Restrictions;

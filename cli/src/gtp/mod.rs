@@ -117,12 +117,12 @@ pub fn run(
     let rules = settings::rules(&typed)?;
     let model = network(&meaning.settings.evaluator)?;
     let mut player = Player::new(model, &typed, &meaning)?;
-    let side = player.settings.default_board_size as u8;
+    let side = player.settings().default_board_size as u8;
     let size = Size::new(side, side).unwrap_or(Size::STANDARD);
     player.prepare(size)?;
-    let record = Record::new(size, rules, player.params.black_run_is_handicap);
-    let on = player.evaluator().facts(size).map(|facts| facts.describe).unwrap_or_default();
-    aside(&format!("{}, for Go, on {on}", player.evaluator().model().name));
+    let record = Record::new(size, rules, player.params().black_run_is_handicap);
+    let on = player.networks().main.facts(size).map(|facts| facts.describe).unwrap_or_default();
+    aside(&format!("{}, for Go, on {on}", player.networks().main.model().name));
     let lines = listen(input)?;
     aside_as_is(READY);
     Session { console, lines: LineQueue::new(lines), identity, player, record, ponders: false, quits: false }.talk()

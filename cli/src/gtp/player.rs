@@ -21,8 +21,8 @@ use super::{advantage, chance, cleanup, handicap};
 use crate::console::aside;
 use crate::engine::Settings as EngineSettings;
 use crate::go::{
-    self, Evaluation, Evaluator, Game, Imitation, Limits, Params, Plan, PolicyRules, Question, Reporter, Search,
-    Stopped, beside, shares_of_cache,
+    self, Evaluation, Evaluator, Game, Imitation, Limits, Networks, Params, Plan, PolicyRules, Question, Reporter,
+    Search, Stopped,
 };
 use crate::memory::{Memory, taken_bytes};
 use crate::options::table;
@@ -97,19 +97,18 @@ impl Turn {
 
 /// Plays and analyses with one network, and perhaps with a network for human play beside it.
 pub struct Player {
-    evaluator: Arc<Evaluator>,
-    human: Option<Arc<Evaluator>>,
+    networks: Networks,
     memory: GtpMemory,
     /// Positions that are evaluated together; 0 for as many as suit what runs the network.
     minibatch: usize,
     /// The parameters of the search for a move.
-    pub params: Params,
+    params: Params,
     /// The settings for play.
-    pub settings: Settings,
+    settings: Settings,
     /// Whether the user has set a limit of visits.
-    pub has_visits: bool,
+    has_visits: bool,
     /// Whether the user has set [`ADVANTAGE`], so that a handicap does not change it.
-    pub has_advantage: bool,
+    has_advantage: bool,
     time: ManagerParams,
     clocks: [Clock; 2],
     estimates: Estimates,
@@ -128,9 +127,12 @@ const FOR_COUNTING: f64 = 0.3;
 /// The points that the player gives away to end a won game: a dame, or a move that only a cautious player would make.
 const GIVEN_AWAY: f64 = 1.0;
 
+/// The parameter for the limit of visits.
+const VISITS: &str = "maxVisits";
+
 /// The parameters for how much more the player is taken to search than its opponent, in any game and after it has given
 /// a handicap. If the user sets only the first, the second is not used.
-pub const ADVANTAGE: &str = "playoutDoublingAdvantage";
+const ADVANTAGE: &str = "playoutDoublingAdvantage";
 const OF_HANDICAP: &str = "dynamicPlayoutDoublingAdvantageCapPerOppLead";
 
 impl Player {
@@ -145,14 +147,12 @@ impl Player {
         let cache_mb = if cache.entries == 0 { 0 } else { cache.mb };
         let params = Self::defaults().of(typed, meaning)?;
         Imitation::at_the_start(&model, &params, typed, meaning)?;
-        let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, evaluator)).transpose()?;
+        let networks = Networks::new(model, meaning.human_model.as_ref(), evaluator.clone())?;
         let given_mb = GivenMb { hash: hash_mb, limit: ram_limit_mb, cache: cache_mb };
         let memory = GtpMemory::new(given_mb, taken_bytes());
-        let [of_main, of_human] = shares_of_cache(memory.cache, human.is_some());
-        human.iter_mut().for_each(|human| human.set_cache(of_human));
+        networks.set_cache(memory.cache);
         Ok(Self {
-            evaluator: Arc::new(Evaluator::new(model, evaluator.clone(), of_main)),
-            human: human.map(Arc::new),
+            networks,
             memory,
             minibatch,
             params,
@@ -174,19 +174,32 @@ impl Player {
         Params { fill_dame_before_pass: true, ..play }
     }
 
-    /// The evaluator of the player's network.
-    pub fn evaluator(&self) -> &Evaluator {
-        &self.evaluator
+    /// The player's network, and perhaps one for human play beside it.
+    pub fn networks(&self) -> &Networks {
+        &self.networks
     }
 
-    /// The evaluator of the network for human play beside the main one, if there is one.
-    pub fn human(&self) -> Option<&Evaluator> {
-        self.human.as_deref()
+    /// The parameters of the search for a move.
+    pub fn params(&self) -> &Params {
+        &self.params
     }
 
-    /// Which of the networks are for human play.
-    pub fn imitation(&self) -> Imitation {
-        Imitation { by_main: self.evaluator.model().encodes_metadata(), by_beside: self.human.is_some() }
+    /// The settings for play.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Changes settings and parameters. `changed` has the names of those that are not as they were, and whether their
+    /// values are the user's: only such a value replaces what the player would do by itself.
+    pub fn change<'n>(&mut self, settings: Settings, params: Params, changed: impl Iterator<Item = (&'n str, bool)>) {
+        (self.settings, self.params) = (settings, params);
+        for (name, is_the_users) in changed {
+            match name {
+                VISITS => self.has_visits = is_the_users,
+                ADVANTAGE => self.has_advantage = is_the_users,
+                _ => {}
+            }
+        }
     }
 
     /// Prepares what runs the networks on boards of this size.
@@ -194,12 +207,7 @@ impl Player {
     /// # Errors
     /// One line: no device.
     pub fn prepare(&mut self, size: Size) -> Result<(), String> {
-        let networks = [Some(&self.evaluator), self.human.as_ref()];
-        let prepare = || {
-            let said: Result<Vec<_>, String> = networks.iter().flatten().map(|network| network.prepare(size)).collect();
-            Ok::<_, String>(said?.concat())
-        };
-        let said = self.memory.count(prepare)?;
+        let said = self.memory.count(|| self.networks.prepare(size))?;
         let too_low = if said.is_empty() { None } else { self.memory.too_low() };
         said.iter().chain(&too_low).for_each(|note| aside(note));
         Ok(())
@@ -267,7 +275,7 @@ impl Player {
         let mut plan = self.plan(task, batch);
         // A client that wanted the ownership in the last turn will want it in the next one, too.
         plan.keeps_ownership |= slot.keeps_ownership();
-        slot.search(&self.evaluator, Arc::clone(&task.game), plan, |search| {
+        slot.search(&self.networks.main, Arc::clone(&task.game), plan, |search| {
             let mut stepped = Instant::now();
             search.set_deadline(task.until);
             let ran = search.run(&limits, |search| {
@@ -289,7 +297,7 @@ impl Player {
     fn plan(&self, task: &Task<'_>, batch: usize) -> Plan {
         let mut plan = task.params.plan(batch, self.memory.of_tree());
         plan.keeps_ownership = task.request.wanted.any_ownership();
-        plan.human = self.human.clone();
+        plan.human = self.networks.human.clone();
         plan.with(Arc::clone(&task.request.restrictions))
     }
 
@@ -308,7 +316,7 @@ impl Player {
 
     /// Positions that are evaluated together.
     fn batch(&self, size: Size) -> usize {
-        let preferred = || self.evaluator.facts(size).map_or(1, |facts| facts.preferred_batch);
+        let preferred = || self.networks.main.facts(size).map_or(1, |facts| facts.preferred_batch);
         if self.minibatch > 0 { self.minibatch } else { preferred().max(1) }
     }
 
@@ -447,7 +455,7 @@ impl Player {
     /// Like [`Player::search`].
     pub fn judge(&self, record: &Record, until: Option<Instant>) -> Result<Judged, String> {
         // Only the main network judges, and the search explores as usual.
-        let human_profile = self.params.human_profile.filter(|_| self.imitation().by_main);
+        let human_profile = self.params.human_profile.filter(|_| self.networks.imitation().by_main);
         let alone = Params {
             human_profile,
             human_root_explore_weightless: 0.0,
@@ -484,7 +492,7 @@ impl Player {
     /// # Errors
     /// Like [`Evaluator::run`].
     pub fn raw(&self, game: &Game, symmetry: oncilla_go::Symmetry) -> Result<Arc<Evaluation>, String> {
-        self.raw_of(&self.evaluator, game, symmetry)
+        self.raw_of(&self.networks.main, game, symmetry)
     }
 
     /// The evaluation of the position by one of the networks, seen through a symmetry.

@@ -129,7 +129,7 @@ impl Session {
     /// Waits for the next line. The player may ponder meanwhile.
     fn next(&mut self, slot: &mut SearchSlot<'_>) -> Option<Input> {
         let (player, record, lines) = (&self.player, &self.record, &mut self.lines);
-        if self.ponders && player.settings.pondering_enabled && !lines.is_ready() {
+        if self.ponders && player.settings().pondering_enabled && !lines.is_ready() {
             let pondered = guarded(|| player.ponder(slot, record, || !lines.is_ready())).and_then(|pondered| pondered);
             if let Err(fault) = pondered {
                 aside(&format!("while pondering: {fault}"));

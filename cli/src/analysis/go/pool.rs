@@ -14,7 +14,7 @@ use crate::analysis::output::Output;
 use crate::analysis::pool::memory::{Asked, Shares};
 use crate::analysis::pool::{MOST_AT_A_TIME, QueryPool, threads};
 use crate::console::aside;
-use crate::go::{Evaluator, Imitation, Params, beside, describe_model, shares_of_cache};
+use crate::go::{Evaluator, Imitation, Networks, Params, describe_model};
 use crate::memory::bytes_of_mb;
 use crate::network::{CacheCounts, EvaluatorCounts};
 use crate::options::{Meaning, Typed};
@@ -29,14 +29,6 @@ const PARTS: usize = 2;
 /// The pool for Go.
 pub type Pool = QueryPool<Query>;
 
-/// What evaluates.
-struct Networks {
-    /// The network that searches.
-    main: Arc<Evaluator>,
-    /// The one for human play beside it, if there is one.
-    human: Option<Arc<Evaluator>>,
-}
-
 impl Pool {
     /// Makes the services that run the networks on the largest board, and starts the workers.
     ///
@@ -49,38 +41,24 @@ impl Pool {
         let defaults = Defaults::for_networks(params, imitation);
         let settings = &meaning.settings;
         let on = threads::for_all_searches(&settings.evaluator, meaning);
-        let mut human = meaning.human_model.as_ref().map(|weights| beside(weights, &on)).transpose()?;
-        let mut evaluator = Evaluator::new(model, on, 0);
-        for network in [Some(&evaluator), human.as_ref()].into_iter().flatten() {
-            network.prepare(BOARD)?.iter().for_each(|note| aside(note));
-        }
+        let networks = Networks::new(model, meaning.human_model.as_ref(), on)?;
+        networks.prepare(BOARD)?.iter().for_each(|note| aside(note));
         let parallel = match meaning.analysis.parallel {
-            0 => evaluator.facts(BOARD).map_or(1, |facts| facts.searches.clamp(1, MOST_AT_A_TIME)),
+            0 => networks.main.facts(BOARD).map_or(1, |facts| facts.searches.clamp(1, MOST_AT_A_TIME)),
             parallel => parallel,
         };
         let Shares { cache_mb, trees } =
             Shares::of(settings, &meaning.analysis, Asked { parallel, sessions: 0, parts: PARTS });
-        let cache = if settings.cache.entries == 0 { 0 } else { bytes_of_mb(cache_mb) };
-        let [of_main, of_human] = shares_of_cache(cache, human.is_some());
-        evaluator.set_cache(of_main);
-        human.iter_mut().for_each(|human| human.set_cache(of_human));
-        let networks = Networks { main: Arc::new(evaluator), human: human.map(Arc::new) };
+        networks.set_cache(if settings.cache.entries == 0 { 0 } else { bytes_of_mb(cache_mb) });
         let crew = QueryCrew::start(output, meaning.analysis.queue_mb, trees.parallel, |queue, output| Searcher {
             queue: Arc::clone(queue),
             output: Arc::clone(output),
-            evaluator: Arc::clone(&networks.main),
-            human: networks.human.clone(),
+            networks: networks.clone(),
             tree_bytes: bytes_of_mb(trees.each_mb),
             minibatch: settings.minibatch,
             parallel: trees.parallel,
         })?;
         Ok(Self::new(move |id, request| defaults.read(id, request), crew, Arc::new(networks)))
-    }
-}
-
-impl Networks {
-    fn all(&self) -> impl Iterator<Item = &Evaluator> {
-        [Some(&self.main), self.human.as_ref()].into_iter().flatten().map(|network| &**network)
     }
 }
 
@@ -97,7 +75,7 @@ impl Evaluators for Networks {
     }
 
     fn clear_cache(&self) {
-        self.all().for_each(Evaluator::clear_cache);
+        self.clear_cache();
     }
 
     fn counts(&self) -> EvaluatorCounts {

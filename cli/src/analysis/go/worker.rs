@@ -11,7 +11,7 @@ use crate::analysis::crew::{Fault, Line, SearchesTurns};
 use crate::analysis::due::Due;
 use crate::analysis::output::Output;
 use crate::analysis::queue::{Queue, QueueCounts, Taken};
-use crate::go::{self, Evaluator, Game, Limits, Plan, Search, Stopped};
+use crate::go::{self, Game, Limits, Networks, Plan, Search, Stopped};
 use crate::network::Facts;
 use crate::text::quoted;
 
@@ -21,10 +21,7 @@ pub struct Searcher {
     pub queue: Arc<Queue<Query>>,
     /// Where answers go.
     pub output: Arc<Output>,
-    /// The network that searches.
-    pub evaluator: Arc<Evaluator>,
-    /// The network for human play beside it, if there is one.
-    pub human: Option<Arc<Evaluator>>,
+    pub networks: Networks,
     /// The bytes of the worker's tree, and the most bytes for its notes.
     pub tree_bytes: usize,
     /// Positions that are evaluated together; 0 for as many as suit what runs the board.
@@ -40,19 +37,20 @@ impl SearchesTurns<Query> for Searcher {
     fn search(&mut self, taken: &Taken<Query>) -> Result<Option<Line>, Fault> {
         let (query, turn) = (&taken.turn.query, taken.turn.number);
         let game: Arc<Game> = Arc::new(query.setup.game(turn));
-        let (board, said) = self.evaluator.on(game.size())?;
+        let (board, said) = self.networks.main.on(game.size())?;
         said.iter().for_each(|line| self.output.aside(line));
         // What runs a new size of the board may have taken seconds to make: they are not the search's.
         let begun = Instant::now();
         if taken.running.is_ended() {
             return Ok(None);
         }
-        let plan = Plan { human: self.human.clone(), ..query.plan(self.batch(&board.facts()), self.tree_bytes) };
+        let plan =
+            Plan { human: self.networks.human.clone(), ..query.plan(self.batch(&board.facts()), self.tree_bytes) };
         let memory = go::memory(self.tree_bytes, query.params.max_visits)?;
         let stop = Arc::new(AtomicBool::new(false));
         let hears = Arc::clone(&stop);
         taken.running.stop_with(move || hears.store(true, Ordering::SeqCst));
-        let mut search = Search::new(Arc::clone(&self.evaluator), &memory, game, plan)?;
+        let mut search = Search::new(Arc::clone(&self.networks.main), &memory, game, plan)?;
         let limit = Duration::try_from_secs_f64(query.params.max_time).ok();
         let is_over = || {
             stop.load(Ordering::SeqCst)

@@ -9,7 +9,7 @@ mod records;
 mod rules;
 mod searches;
 
-use crate::go::{Evaluator, describe_model};
+use crate::go::describe_model;
 use crate::gtp::analyze::Style;
 use crate::gtp::args::{self, Args};
 use crate::gtp::clock;
@@ -139,8 +139,7 @@ fn quit(session: &mut Session, args: Args<'_>) -> Reply {
 
 fn get_models(session: &mut Session, args: Args<'_>) -> Reply {
     args::none(args)?;
-    let player = &session.player;
-    let networks = [Some(player.evaluator()), player.human()].into_iter().flatten();
+    let networks = session.player.networks().all();
     let models: Value = networks.map(|network| describe_model(network, session.record.size())).collect();
     Ok(models.to_string())
 }
@@ -148,8 +147,7 @@ fn get_models(session: &mut Session, args: Args<'_>) -> Reply {
 fn clear_cache(session: &mut Session, slot: &mut SearchSlot<'_>, args: Args<'_>) -> Reply {
     args::none(args)?;
     slot.forget();
-    session.player.evaluator().clear_cache();
-    session.player.human().into_iter().for_each(Evaluator::clear_cache);
+    session.player.networks().clear_cache();
     Ok(String::new())
 }
 

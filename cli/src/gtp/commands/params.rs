@@ -5,7 +5,7 @@ use crate::console::aside;
 use crate::fields::Object;
 use crate::go::{Known, Params};
 use crate::gtp::args::{self, Args};
-use crate::gtp::player::{ADVANTAGE, Player};
+use crate::gtp::player::Player;
 use crate::gtp::session::Session;
 use crate::gtp::settings::Settings;
 use crate::text::quoted;
@@ -38,7 +38,7 @@ pub(super) fn get_params(session: &mut Session, args: Args<'_>) -> Reply {
 }
 
 fn value_of_param(session: &Session, name: &str) -> Option<String> {
-    let value = session.player.settings.get(name).or_else(|| session.player.params.get(name));
+    let value = session.player.settings().get(name).or_else(|| session.player.params().get(name));
     value.filter(|_| names_of_params().contains(&name))
 }
 
@@ -79,7 +79,7 @@ pub(super) fn set_params(session: &mut Session, args: Args<'_>) -> Reply {
 /// the default holds again.
 fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
     let player = &mut session.player;
-    let (mut settings, mut params) = (player.settings, player.params);
+    let (mut settings, mut params) = (*player.settings(), *player.params());
     let mut lacking = Vec::new();
     for (name, value) in pairs {
         if names_of_params().contains(&name.as_str()) {
@@ -93,18 +93,11 @@ fn change_params(session: &mut Session, pairs: &[(String, String)]) -> Reply {
             lacking.push(format!("{name}={value} has no effect"));
         }
     }
-    let imitation = player.imitation();
+    let imitation = player.networks().imitation();
     imitation.permits(pairs.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.as_str()))?;
     imitation.suits(&params)?;
     lacking.iter().for_each(|line| aside(line));
-    (player.settings, player.params) = (settings, params);
-    for (name, value) in pairs {
-        // Only a value that somebody has set replaces what the player would do by itself.
-        match name.as_str() {
-            "maxVisits" => player.has_visits = !value.is_empty(),
-            ADVANTAGE => player.has_advantage = !value.is_empty(),
-            _ => {}
-        }
-    }
+    let changed = pairs.iter().map(|(name, value)| (name.as_str(), !value.is_empty()));
+    player.change(settings, params, changed);
     Ok(String::new())
 }

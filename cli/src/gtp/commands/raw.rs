@@ -8,15 +8,13 @@ use oncilla_go::{Color, Symmetry};
 use std::fmt::Write as _;
 
 pub(super) fn raw(session: &mut Session, args: Args<'_>) -> Reply {
-    raw_of(session, session.player.evaluator(), &SCORES, args)
+    raw_of(session, &session.player.networks().main, &SCORES, args)
 }
 
 /// Like `kata-raw-nn`, from the network for human play beside the main one.
 pub(super) fn raw_human(session: &mut Session, args: Args<'_>) -> Reply {
-    let human = session
-        .player
-        .human()
-        .ok_or("expected a network for human play beside the main one (--human-model), got none")?;
+    let human = session.player.networks().human.as_ref();
+    let human = human.ok_or("expected a network for human play beside the main one (--human-model), got none")?;
     raw_of(session, human, &HUMAN_SCORES, args)
 }
 

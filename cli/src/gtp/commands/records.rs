@@ -32,7 +32,7 @@ pub(super) fn loadsgf(session: &mut Session, args: Args<'_>) -> Reply {
     if let Some(fault) = fault {
         aside(&fault);
     }
-    let record = sgf.record(rules, moves, session.player.params.black_run_is_handicap).map_err(cannot)?;
+    let record = sgf.record(rules, moves, session.player.params().black_run_is_handicap).map_err(cannot)?;
     session.player.prepare(sgf.size)?;
     session.player.new_game();
     session.ponders = false;

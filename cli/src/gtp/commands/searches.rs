@@ -121,7 +121,7 @@ pub(super) fn decide(
 ) -> Reply {
     let to_move = session.record.game().side_to_move();
     let (request, color) = AnalyzeRequest::read(args, session.record.size(), to_move)?;
-    let (mut writer, params) = (LineWriter::new(&request, style), session.player.params);
+    let (mut writer, params) = (LineWriter::new(&request, style), *session.player.params());
     let mut cancelling = Cancelling::new(&mut session.lines, purpose);
     let watch = |search: &Search<'_>, is_last: bool| {
         stream.begin();
