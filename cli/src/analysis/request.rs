@@ -10,6 +10,10 @@ use crate::fields::Object;
 /// every position of a game of 10,000 plies, each with a priority, has 30,000.
 pub const MOST_VALUES: usize = 1 << 16;
 
+/// The longest id, and the longest name of a session, in bytes. They are kept with each query, each search and each
+/// session, and written with each answer.
+pub const LONGEST_ID: usize = 1 << 16;
+
 /// Longest part of a bad line that its error repeats, in bytes.
 const LONGEST_QUOTE: usize = 200;
 
@@ -47,7 +51,7 @@ impl Refusal {
 /// Parses a line. Returns `None` for a blank one, which gets no answer.
 ///
 /// # Errors
-/// The line is too long, not UTF-8, not JSON, not an object, has too many values or no id.
+/// The line is too long, not UTF-8, not JSON, not an object, has too many values, no id or too long a one.
 pub fn read(line: &InputLine) -> Result<Option<(String, Request)>, Refusal> {
     let refuse = |error: String, id| Refusal { error, field: None, id };
     let text = match line {
@@ -77,6 +81,9 @@ pub fn read(line: &InputLine) -> Result<Option<(String, Request)>, Refusal> {
     let Some(Value::String(id)) = object.get("id") else {
         return Err(refuse("Request must have a string \"id\" field".to_string(), None));
     };
+    if id.len() > LONGEST_ID {
+        return Err(refuse(format!("Request has an \"id\" of {} bytes, more than {LONGEST_ID}", id.len()), None));
+    }
     let id = id.clone();
     Ok(Some(match object.get("action") {
         Some(Value::String(action)) => (id, Request::Action(action.clone(), object)),
@@ -200,6 +207,14 @@ mod tests {
         for text in ["{}", r#"{"id":5}"#, r#"{"id":null}"#] {
             assert_eq!(refusal(text).error, "Request must have a string \"id\" field");
         }
+    }
+
+    #[test]
+    fn an_id_has_a_longest_length() {
+        let of = |length: usize| format!(r#"{{"id":"{}"}}"#, "a".repeat(length));
+        assert_eq!(read(&InputLine::Text(of(LONGEST_ID))).unwrap().unwrap().0.len(), LONGEST_ID);
+        let long = refusal(&of(LONGEST_ID + 1));
+        assert_eq!((&long.error[..], long.id), ("Request has an \"id\" of 65537 bytes, more than 65536", None));
     }
 
     #[test]

@@ -161,6 +161,11 @@ fn a_session_goes_on_where_it_was() {
         client.say(&request);
         assert!(client.next()["error"].is_string(), "{wrong}");
     }
+    for (length, is_taken) in [(1 << 16, true), ((1 << 16) + 1, false)] {
+        let name = "a".repeat(length);
+        client.say(&json!({ "id": "l", "session": name, "moves": [], "maxVisits": 1 }));
+        assert_eq!(client.next().get("error").is_none(), is_taken, "{length}");
+    }
     assert!(client.finish().is_empty());
 }
 

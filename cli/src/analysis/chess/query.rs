@@ -11,6 +11,7 @@ use crate::analysis::due::Reports;
 use crate::analysis::go;
 use crate::analysis::overriding::{self, UNUSED, unset};
 use crate::analysis::queue::QueuedQuery;
+use crate::analysis::request::LONGEST_ID;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU, integer};
@@ -216,7 +217,9 @@ impl Defaults {
         let reports = Reports::read(fields)?;
         let turns = prioritized(fields, turns)?;
         let rules = moves::rules(fields).map_err(with_hint)?;
-        let session = fields.read("session", "Must be a string", Value::as_str)?.map(str::to_string);
+        let expected = format!("Must be a string of at most {LONGEST_ID} bytes");
+        let name = |value| Value::as_str(value).filter(|name| name.len() <= LONGEST_ID).map(str::to_string);
+        let session = fields.read("session", &expected, name)?;
         self.warn(fields, &unknown, &fixed, warnings);
         // Illegal moves are still written as moves of chess, so that no hint is needed.
         let game = moves::replay(fen, start, &played)?;
