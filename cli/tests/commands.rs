@@ -122,6 +122,8 @@ fn flags_without_effect_are_said_in_one_line() {
     assert_eq!(stderr(&output), "oncilla: of analysis, without effect here: --human-model, --max-visits\n");
     let output = run(&[&["analysis", "--backend=random", "--max-time=1"], &analysis[..1]].concat(), "");
     assert!(!stderr(&output).contains("without effect"), "{}", stderr(&output));
+    let output = run(&["eval", "--backend=random", "--hints=", "--chess960"], "");
+    assert_eq!(stderr(&output), "oncilla: without effect in this command: --hints\n");
 }
 
 #[test]

@@ -64,7 +64,11 @@ pub(crate) fn say_what_does_nothing(typed: &Typed, meaning: &Meaning, command: O
     let is_spoken_with = matches!(command, None | Some(Command::Uci(_) | Command::Analysis(_) | Command::Gtp(_)));
     let log = given("logfile").filter(|_| !is_spoken_with);
     let castling = given("chess960").filter(|_| !matches!(command, None | Some(Command::Uci(_) | Command::Eval(_))));
-    say(&log.into_iter().chain(castling).collect::<Vec<_>>(), "without effect in this command");
+    // Hints belong to a search's evaluations, and these commands run the network alone.
+    let runs_network_alone =
+        matches!(command, Some(Command::Eval(_) | Command::BackendBench(_) | Command::SelfTest(_) | Command::Tune(_)));
+    let hints = given("hints").filter(|_| runs_network_alone);
+    say(&log.into_iter().chain(castling).chain(hints).collect::<Vec<_>>(), "without effect in this command");
     let evaluator = &meaning.settings.evaluator;
     if matches!(evaluator.backend, BackendKind::Host | BackendKind::Random | BackendKind::Constant)
         && !evaluator.devices.is_empty()
