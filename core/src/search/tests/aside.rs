@@ -215,6 +215,31 @@ fn a_graph_catches_up_with_them() {
     }
 }
 
+/// Where they catch up with the values of their children, a playout aside goes on below all the same; another one ends
+/// there, because the edge's value is not the child's any more.
+#[test]
+fn a_value_that_the_edge_does_not_have_yet_holds_none_of_them_up() {
+    let caught_up = core::cell::Cell::new(0);
+    for seed in 0..20 {
+        let mut game = RandomGame { endings: 0, commuting: true, length: 30, ..RandomGame::of(seed) };
+        on_both_graphs!(5000, 200_000, Params { catch_up: CatchUp::Values, ..Params::default() }, |search| {
+            search.run_game(&mut game, 1);
+            let mv = root_moves(&game)[0];
+            visit_aside(search, &mut game, mv, 1);
+            search.visit(&mut game, mv.0, 1);
+            let (first, of_edge) = visits_of(search, mv);
+            for more in 1..9 {
+                visit_aside(search, &mut game, mv, 1);
+                assert_eq!(visits_of(search, mv), (first + more, of_edge), "seed {seed}");
+            }
+            let before = search.run_counts().evaluations;
+            search.visit(&mut game, mv.0, 1);
+            caught_up.set(caught_up.get() + u32::from(search.run_counts().evaluations == before));
+        });
+    }
+    assert!(caught_up.get() > 20, "{}", caught_up.get());
+}
+
 #[test]
 fn they_stay_when_the_root_is_renewed_and_when_the_game_goes_on() {
     fn check<R: Repository>(search: &mut Search<R>, mut game: RandomGame) {
