@@ -87,7 +87,7 @@ impl Search<'_> {
     /// counts; `None` if the search chooses by itself.
     pub(super) fn human_choice(&self) -> Option<(Way, (usize, Move))> {
         let exploration = self.plan().human_exploration?;
-        let way = exploration.way(self.playouts())?;
+        let way = exploration.way(self.gathered())?;
         let moves = self.root_moves();
         let arms = self.human_arms(way, moves)?;
         let urgency = self.human_urgency(&arms)?;

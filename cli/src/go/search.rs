@@ -228,6 +228,11 @@ impl<'m> Search<'m> {
         self.playouts
     }
 
+    /// Playouts so far, with those that wait for the batch.
+    pub(super) fn gathered(&self) -> u64 {
+        self.playouts + self.waiting.len() as u64
+    }
+
     /// What counts towards a limit of visits: those of the root, and the playouts that it has not counted.
     pub fn spent(&self) -> u64 {
         self.visits() + self.aside

@@ -5,7 +5,7 @@ use super::{BYTES, EVALUATOR, asked, evaluator_with, plainly, search_on};
 use crate::fields::{MoveRule, MoveRules};
 use crate::go::human::Way;
 use crate::go::{
-    Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Restrictions, Search,
+    Evaluation, Evaluator, Game, HumanExploration, NO_PROFILE, Plan, PolicyRules, Question, Restrictions, Search, Step,
 };
 use crate::memory::{Layout, Memory};
 use hashbrown::HashMap;
@@ -315,6 +315,20 @@ fn the_root_may_be_explored_without_being_told() {
             assert!((search.utility() - search.sign(at) * f64::from(note.raw_utility)).abs() < 1e-6);
         });
     }
+}
+
+/// Each batch has both kinds of playouts, in their shares.
+#[test]
+fn the_playouts_of_a_batch_are_of_both_kinds() {
+    explored([0.5, 0.0], 8, 1, |search| {
+        for _ in 0..20 {
+            let before = (search.playouts(), search.spent() - search.visits());
+            let Step::Progress(made) = search.step(8).expect("a step") else { panic!("no playout") };
+            let aside = search.spent() - search.visits() - before.1;
+            assert_eq!(made, search.playouts() - before.0);
+            assert!(made >= 4 && (2 * aside).abs_diff(made) <= 3, "{aside} of {made}");
+        }
+    });
 }
 
 /// Half of the playouts leave the root alone: it counts the others, and the positions after its moves count all.
