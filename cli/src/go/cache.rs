@@ -193,8 +193,7 @@ mod tests {
             score_mean: 0.0,
             score_stdev: 0.0,
             lead: 0.0,
-            variance_time: 0.0,
-            errors: None,
+            short_term: None,
             ownership: Vec::new(),
         }
     }

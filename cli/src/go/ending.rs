@@ -156,8 +156,7 @@ mod tests {
             score_mean: 0.0,
             score_stdev: 1.0,
             lead: 0.0,
-            variance_time: 1.0,
-            errors: None,
+            short_term: None,
             ownership: [row; 5].concat(),
         }
     }

@@ -16,9 +16,12 @@ pub struct PolicyRules {
     pub most_pass: f32,
 }
 
+/// The bound of a pass's prior in KataGo, if it has one.
+pub const MOST_PASS: f32 = 0.95;
+
 impl Default for PolicyRules {
     fn default() -> Self {
-        Self { temperature: 1.0, optimism: 1.0, most_pass: 0.95 }
+        Self { temperature: 1.0, optimism: 1.0, most_pass: MOST_PASS }
     }
 }
 
@@ -39,12 +42,26 @@ pub struct Evaluation {
     pub score_stdev: f32,
     /// Points that would make the game even (`scoreLead`).
     pub lead: f32,
-    /// How long the value will go on to vary (`varTimeLeft`); −1 for networks before version 9, as in KataGo.
-    pub variance_time: f32,
-    /// How far win − loss and the score will move in the near future; `None` for networks before version 9.
-    pub errors: Option<[f32; 2]>,
+    /// How sure the network is of that; `None` for networks before version 9.
+    pub short_term: Option<ShortTerm>,
     /// Who will own each point: from 1 for the side to move to −1 for the opponent.
     pub ownership: Vec<f32>,
+}
+
+/// How sure a network is of a position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShortTerm {
+    /// How long the value will go on to vary (`varTimeLeft`).
+    pub variance_time: f32,
+    /// How far win − loss will move in the near future.
+    pub value_error: f32,
+    /// How far the score will.
+    pub score_error: f32,
+}
+
+impl ShortTerm {
+    /// What KataGo says for a network that has no such heads.
+    pub const UNKNOWN: Self = Self { variance_time: -1.0, value_error: -1.0, score_error: -1.0 };
 }
 
 /// A row of a network's outputs.
@@ -72,7 +89,7 @@ impl Evaluation {
     /// Reads a row of outputs for the last position of `game`. Points have been turned back already.
     pub(super) fn new(row: Row<'_>, facts: &ModelFacts, game: &Game, rules: &PolicyRules) -> Self {
         let [win, loss, no_result] = results(row.results, game);
-        let Multipliers { score_mean, score_stdev, lead, variance_time, .. } = facts.multipliers;
+        let Multipliers { score_mean, score_stdev, lead, .. } = facts.multipliers;
         // A game without a result has no score.
         let counts = 1.0 - no_result;
         let mean = row.scores[0] * score_mean;
@@ -80,7 +97,6 @@ impl Evaluation {
         let square = (mean * mean + stdev * stdev) * counts;
         let mean = mean * counts;
         let variance = square - mean * mean;
-        let errors = errors(row.scores, facts);
         Self {
             policy: policy(row, game, rules),
             win,
@@ -90,8 +106,7 @@ impl Evaluation {
             // Not `max`: that would turn what is not a number (from a mean beyond all bounds) into 0.
             score_stdev: if variance < 0.0 { 0.0 } else { variance.sqrt() },
             lead: row.scores[2] * lead * counts,
-            variance_time: if errors.is_some() { softplus(row.scores[3]) * variance_time } else { -1.0 },
-            errors,
+            short_term: short_term(row.scores, facts),
             ownership: row.ownership.to_vec(),
         }
     }
@@ -99,12 +114,12 @@ impl Evaluation {
     /// The name of what is not a finite number here, if anything is: even if a network's outputs are finite, what is
     /// computed from them need not be.
     pub(super) fn not_finite(&self) -> Option<&'static str> {
-        let [value_error, score_error] = self.errors.unwrap_or_default();
+        let ShortTerm { variance_time, value_error, score_error } = self.short_term.unwrap_or(ShortTerm::UNKNOWN);
         let all = [
             ("the policy", self.policy.as_slice()),
             ("the value", &[self.win, self.loss, self.no_result]),
             ("the score", &[self.score_mean, self.score_stdev, self.lead]),
-            ("the variance in time", &[self.variance_time]),
+            ("the variance in time", &[variance_time]),
             ("a short-term error", &[value_error, score_error]),
             ("the ownership", &self.ownership),
         ];
@@ -133,10 +148,15 @@ impl Evaluation {
             score_mean,
             score_stdev: (square - score_mean * score_mean).max(0.0).sqrt(),
             lead: mean(|one| one.lead),
-            variance_time: mean(|one| one.variance_time),
-            errors: first
-                .errors
-                .map(|_| [0, 1].map(|at| all.iter().filter_map(|one| Some(one.errors?[at])).sum::<f32>() / n)),
+            short_term: first.short_term.map(|_| {
+                let mean =
+                    |of: fn(ShortTerm) -> f32| all.iter().filter_map(|one| one.short_term.map(of)).sum::<f32>() / n;
+                ShortTerm {
+                    variance_time: mean(|one| one.variance_time),
+                    value_error: mean(|one| one.value_error),
+                    score_error: mean(|one| one.score_error),
+                }
+            }),
             ownership: each(|one| &one.ownership),
         })
     }
@@ -185,17 +205,19 @@ fn bound_pass(policy: &mut [f32], most: f32) {
 }
 
 /// Reads the errors as KataGo does for each version.
-fn errors(scores: &[f32], facts: &ModelFacts) -> Option<[f32; 2]> {
-    let &[_, _, _, _, value, score] = scores else { return None };
+fn short_term(scores: &[f32], facts: &ModelFacts) -> Option<ShortTerm> {
+    let &[_, _, _, variance_time, value, score] = scores else { return None };
     let [of_value, of_score] = facts.multipliers.short_term_errors.unwrap_or([0.25, 30.0]);
-    Some(match facts.version {
+    let [value_error, score_error] = match facts.version {
         ..10 => [softplus(value), softplus(score) * 10.0],
         10..14 => [(softplus(value) * of_value).sqrt(), (softplus(score) * of_score).sqrt()],
         _ => {
             let root = |x: f32, most: f32| (softplus(x * 0.5).powi(2) * most).sqrt();
             [root(value, of_value), root(score, of_score)]
         }
-    })
+    };
+    let variance_time = softplus(variance_time) * facts.multipliers.variance_time;
+    Some(ShortTerm { variance_time, value_error, score_error })
 }
 
 /// `ln(1 + e^x)` without overflow.

@@ -47,7 +47,7 @@ pub mod utility;
 pub mod vertex;
 
 pub(crate) use answer::{Choice, Reporter, Wanted, describe_model};
-pub use evaluation::{Evaluation, PolicyRules};
+pub use evaluation::{Evaluation, PolicyRules, ShortTerm};
 pub use evaluator::{Batch, Evaluator, NO_PROFILE, Question};
 pub use human::HumanExploration;
 pub use imitation::Imitation;

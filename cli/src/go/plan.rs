@@ -1,6 +1,7 @@
 //! How a position is searched: the plan of a search, and the one that follows from parameters.
 
 use super::bias::Correction;
+use super::evaluation::MOST_PASS;
 use super::utility::Factors;
 use super::{Evaluator, Game, HumanExploration, Params, PolicyRules, Question, Restrictions, Uncertainty};
 use oncilla_core::formula::noise::Dirichlet;
@@ -9,9 +10,6 @@ use oncilla_core::search::{CatchUp, Cpuct, Deviation, Explored, Fpu, Params as C
 use oncilla_go::Color;
 use oncilla_go::planes::{self, HISTORY};
 use std::sync::Arc;
-
-/// The bound of a pass's prior in KataGo, if it has one.
-const MOST_PASS: f32 = 0.95;
 
 /// Deviations are divided by the usual one, which may be 0 in KataGo's files.
 const LEAST_DEVIATION: f64 = 0.001;
@@ -111,14 +109,7 @@ impl Params {
     /// How a position is searched if all its moves are allowed and no ownership is wanted.
     pub(crate) fn plan(&self, batch: usize, notes_bytes: usize) -> Plan {
         let params = self;
-        let factors = Factors {
-            win_loss: params.win_loss_utility_factor,
-            no_result: params.no_result_utility_for_white,
-            static_score: params.static_score_utility_factor,
-            dynamic_score: params.dynamic_score_utility_factor,
-            centre_zero_weight: params.dynamic_score_center_zero_weight,
-            centre_scale: params.dynamic_score_center_scale,
-        };
+        let factors = Factors::of(params);
         let policy = PolicyRules {
             temperature: params.nn_policy_temperature as f32,
             optimism: params.policy_optimism as f32,

@@ -69,7 +69,7 @@ impl RootContext {
 
     /// The plan's weighing of uncertainty, if there is one and the network reports its uncertainty.
     pub(super) fn uncertainty(&self) -> Option<&Uncertainty> {
-        self.plan.uncertainty.as_ref().filter(|_| self.raw.errors.is_some())
+        self.plan.uncertainty.as_ref().filter(|_| self.raw.short_term.is_some())
     }
 
     /// The note of a position with this evaluation and with `side` to move.

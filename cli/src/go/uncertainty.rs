@@ -5,8 +5,8 @@
 //! a movement, the weight is c / (uᵉ + c / most): about 1 for the u of most positions, more in quiet positions, less
 //! during a fight.
 
-use super::Evaluation;
 use super::utility::{Outlook, Utility};
+use super::{Evaluation, ShortTerm};
 
 /// The parameters of the weight of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,8 @@ pub struct Uncertainty {
 impl Uncertainty {
     /// The weight of a position with this outlook; `None` if the network does not report its uncertainty.
     pub fn weight(&self, evaluation: &Evaluation, outlook: &Outlook, utility: &Utility) -> Option<f64> {
-        let unsure = utility.of_errors(outlook, evaluation.errors?);
+        let ShortTerm { value_error, score_error, .. } = evaluation.short_term?;
+        let unsure = utility.of_errors(outlook, [value_error, score_error]);
         Some(self.coefficient / (unsure.powf(self.exponent) + self.coefficient / self.most))
     }
 }
@@ -44,8 +45,11 @@ mod tests {
             score_mean: 0.0,
             score_stdev: 10.0,
             lead: 0.0,
-            variance_time: 1.0,
-            errors,
+            short_term: errors.map(|[value_error, score_error]| ShortTerm {
+                variance_time: 1.0,
+                value_error,
+                score_error,
+            }),
             ownership: vec![],
         }
     }

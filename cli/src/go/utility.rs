@@ -6,7 +6,7 @@
 //! deviation that the network gives. The centre is near the expected score of the root's position: there each point
 //! counts most.
 
-use super::Evaluation;
+use super::{Evaluation, Params};
 use oncilla_go::Color;
 use std::f64::consts::PI;
 
@@ -31,18 +31,23 @@ pub struct Factors {
 
 impl Default for Factors {
     fn default() -> Self {
-        Self {
-            win_loss: 1.0,
-            no_result: 0.0,
-            static_score: 0.1,
-            dynamic_score: 0.3,
-            centre_zero_weight: 0.2,
-            centre_scale: 0.75,
-        }
+        Self::of(&Params::default())
     }
 }
 
 impl Factors {
+    /// Those of KataGo's parameters.
+    pub fn of(params: &Params) -> Self {
+        Self {
+            win_loss: params.win_loss_utility_factor,
+            no_result: params.no_result_utility_for_white,
+            static_score: params.static_score_utility_factor,
+            dynamic_score: params.dynamic_score_utility_factor,
+            centre_zero_weight: params.dynamic_score_center_zero_weight,
+            centre_scale: params.dynamic_score_center_scale,
+        }
+    }
+
     /// The largest absolute value of a utility.
     pub fn most(&self) -> f64 {
         (self.win_loss.max(self.no_result.abs()) + self.static_score + self.dynamic_score).max(LEAST_MOST)

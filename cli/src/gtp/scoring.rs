@@ -113,24 +113,51 @@ impl Judged {
         if rules.may_draw() { expected.round() } else { expected.floor() + 0.5 }
     }
 
-    /// The points with a status, listed by chains if the status is one of stones. The list is empty for a word that is
-    /// not in [`STATUSES`]. `before` is the board with the dead stones.
-    pub fn list(&self, status: &str, before: &Board) -> Vec<Vec<Move>> {
+    /// The points with a status, listed by chains if the status is one of stones. `before` is the board with the dead
+    /// stones.
+    pub fn list(&self, status: Status, before: &Board) -> Vec<Vec<Move>> {
         let points = |set: PointSet| vec![set.iter().collect::<Vec<_>>()];
         match status {
-            "alive" => chains(&self.board, self.board.occupied() - self.seki),
-            "dead" => chains(before, self.dead),
-            "seki" => chains(&self.board, self.seki),
-            "territory" => points(self.territory[0] | self.territory[1]),
-            "black_territory" => points(self.territory[0]),
-            "white_territory" => points(self.territory[1]),
-            _ => Vec::new(),
+            Status::Alive => chains(&self.board, self.board.occupied() - self.seki),
+            Status::Dead => chains(before, self.dead),
+            Status::Seki => chains(&self.board, self.seki),
+            Status::Territory => points(self.territory[0] | self.territory[1]),
+            Status::TerritoryOf(color) => points(self.territory[color as usize]),
         }
     }
 }
 
-/// The statuses for [`Judged::list`].
-pub const STATUSES: [&str; 6] = ["alive", "dead", "seki", "territory", "black_territory", "white_territory"];
+/// The status of stones or of points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Stones that stay and have territory.
+    Alive,
+    /// Stones that are taken off.
+    Dead,
+    /// Stones that stay without territory.
+    Seki,
+    /// Points of either player without a living stone.
+    Territory,
+    /// Those of one player.
+    TerritoryOf(Color),
+}
+
+impl Status {
+    /// The statuses by their names in GTP, and in KataGo, which has those of points.
+    pub const NAMED: [(&str, Self); 6] = [
+        ("alive", Self::Alive),
+        ("dead", Self::Dead),
+        ("seki", Self::Seki),
+        ("territory", Self::Territory),
+        ("black_territory", Self::TerritoryOf(Color::Black)),
+        ("white_territory", Self::TerritoryOf(Color::White)),
+    ];
+
+    /// The status with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|(known, _)| *known == name).map(|(_, status)| *status)
+    }
+}
 
 /// White's lead if the rules alone determine it, because both players have passed and the stones are counted as they
 /// stand. A game that ends without a result by repetition counts as 0.
@@ -320,7 +347,7 @@ mod tests {
             let points: Vec<String> = chain.iter().map(|mv| record.size().format(*mv).to_string()).collect();
             points.join(" ")
         };
-        judged.list(status, record.game().board()).into_iter().map(text).collect()
+        judged.list(Status::named(status).unwrap(), record.game().board()).into_iter().map(text).collect()
     }
 
     const HALVES: [&str; 5] = [".XO..", ".XO..", ".XO..", ".XO.X", ".XO.."];
@@ -336,10 +363,9 @@ mod tests {
         assert_eq!(list(&record, &judged, "black_territory"), ["A5 A4 A3 A2 A1"]);
         assert_eq!(list(&record, &judged, "white_territory")[0].split(' ').count(), 10);
         assert_eq!(list(&record, &judged, "territory")[0].split(' ').count(), 15);
-        assert!(judged.list("dame", record.game().board()).is_empty());
-        assert!(
-            STATUSES.iter().all(|status| !judged.list(status, record.game().board()).is_empty() || *status == "seki")
-        );
+        assert_eq!(Status::named("dame"), None);
+        let is_listed = |status| !judged.list(status, record.game().board()).is_empty();
+        assert!(Status::NAMED.iter().all(|&(_, status)| is_listed(status) || status == Status::Seki));
         // By territory White has 10 points and a prisoner against 5, and a komi of 6.5.
         let (record, judged) = self::judged("japanese", HALVES, OWNED);
         assert_eq!(text(judged.white_lead(&record)), "W+12.5");
@@ -451,7 +477,7 @@ mod tests {
         [Color::Black, Color::White].into_iter().for_each(|color| record.play(color, Move(25)).unwrap());
         let judged = Judged::by_the_rules(&record)?;
         assert_eq!(Some(judged.white_lead(&record)), by_the_rules(&record), "{rules}");
-        Some(STATUSES.map(|status| list(&record, &judged, status).join(" ")))
+        Some(Status::NAMED.map(|(status, _)| list(&record, &judged, status).join(" ")))
     }
 
     /// White's lone stone is no more dead than on the board, unless White can't live there whatever happens.
@@ -486,7 +512,7 @@ mod tests {
         let judged = Judged::by_the_rules(&record).unwrap();
         assert_eq!(text(judged.final_lead(&record)), "0");
         for (status, count) in [("alive", 21), ("dead", 0), ("seki", 0), ("territory", 0)] {
-            let points: Vec<_> = judged.list(status, record.game().board()).concat();
+            let points: Vec<_> = judged.list(Status::named(status).unwrap(), record.game().board()).concat();
             assert_eq!(points.len(), count, "{status}");
         }
     }

@@ -15,7 +15,7 @@ use oncilla_go::{Color, Move, Size, Symmetry};
 use serde_json::{Value as Json, json};
 
 use super::notes::{At, Averages};
-use super::{Evaluation, Params, Search};
+use super::{Evaluation, Params, Search, ShortTerm};
 use crate::fields::{BadField, Fields, Object};
 use crate::json::number;
 use crate::options::Perspective;
@@ -239,15 +239,16 @@ impl<'r, 's> Reporter<'r, 's> {
         info.insert("rawScoreSelfplay".into(), number(sign * f64::from(raw.score_mean)));
         info.insert("rawScoreSelfplayStdev".into(), number(raw.score_stdev.into()));
         info.insert("rawNoResultProb".into(), number(raw.no_result.into()));
-        // KataGo says by −1 that a network has no such head; half of that is the number for the win rate.
+        // For a network without such heads KataGo's −1 is halved for the win rate, too.
+        let short_term = |word: &Evaluation| word.short_term.unwrap_or(ShortTerm::UNKNOWN);
         let errors = |word: &Evaluation| {
-            let [value, score] = word.errors.unwrap_or([-1.0, -1.0]);
-            [number(0.5 * f64::from(value)), number(score.into())]
+            let ShortTerm { value_error, score_error, .. } = short_term(word);
+            [number(0.5 * f64::from(value_error)), number(score_error.into())]
         };
         let [value, score] = errors(raw);
         info.insert("rawStWrError".into(), value);
         info.insert("rawStScoreError".into(), score);
-        info.insert("rawVarTimeLeft".into(), number(raw.variance_time.into()));
+        info.insert("rawVarTimeLeft".into(), number(short_term(raw).variance_time.into()));
         if let Some(human) = self.search.human() {
             info.insert("humanWinrate".into(), winrate(human));
             info.insert("humanScoreMean".into(), number(sign * f64::from(human.score_mean)));

@@ -3,7 +3,7 @@
 use super::Reply;
 use super::position::vertices;
 use crate::gtp::args::{self, Args};
-use crate::gtp::scoring::{self, Judged};
+use crate::gtp::scoring::{self, Judged, Status};
 use crate::gtp::session::Session;
 
 pub(super) fn final_score(session: &mut Session, args: Args<'_>) -> Reply {
@@ -21,11 +21,8 @@ pub(super) fn final_lead(session: &Session) -> Result<f64, String> {
 }
 
 pub(super) fn final_status_list(session: &mut Session, args: Args<'_>) -> Reply {
-    let what = format!("one of {}", scoring::STATUSES.join(", "));
-    let status = args::one(args, &what)?;
-    if !scoring::STATUSES.contains(&status) {
-        return Err(args::expected(&what, args));
-    }
+    let what = format!("one of {}", Status::NAMED.map(|(name, _)| name).join(", "));
+    let status = Status::named(args::one(args, &what)?).ok_or_else(|| args::expected(&what, args))?;
     session.ponders = false;
     let judged = match Judged::by_the_rules(&session.record) {
         Some(judged) => judged,

@@ -1,7 +1,7 @@
 //! What the networks say of the position, without a search.
 
 use super::Reply;
-use crate::go::{Evaluation, Evaluator, Game};
+use crate::go::{Evaluation, Evaluator, Game, ShortTerm};
 use crate::gtp::args::{self, Args};
 use crate::gtp::session::Session;
 use oncilla_go::{Color, Symmetry};
@@ -63,7 +63,7 @@ fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, game: &Game, scores: &S
     let sign: f32 = game.side_to_move().sign();
     let (win, loss) = if is_white { (evaluation.win, evaluation.loss) } else { (evaluation.loss, evaluation.win) };
     let [mean, stdev] = [evaluation.score_mean, evaluation.score_stdev];
-    let [value_error, score_error] = evaluation.errors.unwrap_or([-1.0; 2]);
+    let ShortTerm { variance_time, value_error, score_error } = evaluation.short_term.unwrap_or(ShortTerm::UNKNOWN);
     let mut text = format!("symmetry {}\n", symmetry.number());
     for (name, number, is_told) in [
         ("whiteWin", win, true),
@@ -72,7 +72,7 @@ fn raw_text(evaluation: &Evaluation, symmetry: Symmetry, game: &Game, scores: &S
         ("whiteLead", sign * evaluation.lead, scores.all),
         (scores.mean, sign * mean, true),
         (scores.square, mean * mean + stdev * stdev, true),
-        ("varTimeLeft", evaluation.variance_time, scores.all),
+        ("varTimeLeft", variance_time, scores.all),
         ("shorttermWinlossError", value_error, true),
         ("shorttermScoreError", score_error, true),
     ] {
