@@ -63,8 +63,8 @@ pub fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, Option<i64>)
     Ok(turns)
 }
 
-/// Sorts the turns by number and removes duplicates, of which the last priority counts, as in KataGo. Turns without a priority of
-/// their own get `priority`.
+/// Sorts the turns by number and removes duplicates, of which the last priority counts, as in KataGo. Turns without a
+/// priority of their own get `priority`.
 ///
 /// # Errors
 /// If `priority` is not a number in range, or if `priorities` are given too.
