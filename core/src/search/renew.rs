@@ -5,7 +5,7 @@
 //! score expected at the root. When the game goes on, another position is the root.
 
 use super::settle::Refused;
-use super::worth::own;
+use super::worth::{below, own};
 use super::{NodeView, Search};
 use crate::evaluate::{Move, Value};
 use crate::repository::{Bound, EdgeValue, Key, Naming, Node, Repository, Sums, Visit};
@@ -99,8 +99,8 @@ impl<R: Repository> Search<R> {
             return here.settle(n, own_value);
         }
         let (n, _) = own(&here);
-        let sums = here.visits().fold(Sums::of(own_value, n), |sums, visit| sums.plus(visit.contribution()));
-        here.set_sums(sums);
+        let (_, sums) = below(&here);
+        here.set_sums(sums.plus(Sums::of(own_value, n)));
     }
 
     /// Makes the edge of a move that was visited worth `value` from now on, given from the child's side to move. When

@@ -1,6 +1,7 @@
 //! Reuse: keeps what is known across the moves of a game.
 
 use super::Search;
+use super::worth::below;
 use crate::evaluate::Move;
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Sums};
 
@@ -67,9 +68,8 @@ impl<R: Repository> Search<R> {
             self.root = self.repository.create(None);
             return;
         }
-        let own = Sums::of(node.mean(), 1);
-        let (n, sums) =
-            node.visits().fold((1, own), |(n, sums), visit| (n + visit.completed(), sums.plus(visit.contribution())));
+        let (visits, sums) = below(&node);
+        let (n, sums) = (visits + 1, sums.plus(Sums::of(node.mean(), 1)));
         node.set_ending(None);
         node.set_bounds(Bounds::OPEN);
         let (more, change) = (n.wrapping_sub(node.n()) as i32, sums.minus(node.sums()));

@@ -1,5 +1,6 @@
 //! Reading a tree from outside: reports, statistics, tests. Searching may go on meanwhile.
 
+use super::worth::below;
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bounds, Key, Naming, Node, Repository, Visit};
 use crate::tree::Tree;
@@ -185,8 +186,7 @@ impl<'a, R: Repository> NodeView<'a, R> {
     pub fn own_value(&self) -> Option<Value> {
         self.read(|node| {
             let is_known = node.is_expanded() && node.ending().is_none() && !node.is_regrown();
-            let own = || node.visits().fold(node.sums(), |sums, visit| sums.minus(visit.contribution()));
-            is_known.then(|| own().mean(1))
+            is_known.then(|| node.sums().minus(below(node).1).mean(1))
         })
     }
 

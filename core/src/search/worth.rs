@@ -4,7 +4,7 @@ use super::Search;
 use crate::approx;
 use crate::evaluate::Value;
 use crate::formula::weighing::Branch;
-use crate::repository::{Node, Repository, Visit};
+use crate::repository::{Node, Repository, Sums, Visit};
 
 impl<R: Repository> Search<R> {
     /// What a node passes on to its parents, from its side to move: the mean of its visits, each of which counts as
@@ -47,13 +47,18 @@ impl<R: Repository> Search<R> {
     }
 }
 
+/// The visits that came back along a node's edges, and what they add to its sums.
+pub(super) fn below(node: &impl Node) -> (u32, Sums) {
+    node.visits()
+        .filter(|visit| visit.value.is_some())
+        .fold((0, Sums::default()), |(n, sums), visit| (n + visit.completed(), sums.plus(visit.contribution())))
+}
+
 /// The visits that are not counted below the node, including the node's own evaluation, and their mean.
 pub(super) fn own(node: &impl Node) -> (u32, Value) {
-    let nothing_below = (node.n(), node.sums());
-    let (n, sums) = node.visits().filter(|visit| visit.value.is_some()).fold(nothing_below, |(n, sums), visit| {
-        (n.saturating_sub(visit.completed()), sums.minus(visit.contribution()))
-    });
-    (n, sums.mean(n))
+    let (below, sums) = below(node);
+    let n = node.n().saturating_sub(below);
+    (n, node.sums().minus(sums).mean(n))
 }
 
 fn branch(visit: Visit) -> Option<Branch> {
