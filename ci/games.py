@@ -1,9 +1,17 @@
-"""What the scripts that play games share."""
+"""What the scripts that play games share. To be imported before python-chess, so that the one of ci/install is found."""
 
 import argparse
+import asyncio
+import os
+import pathlib
 import shutil
+import sys
 import threading
 import time
+
+# Where ci/install puts Python's modules; ci/common says so to the scripts that it starts.
+TARGET = os.environ.get("CARGO_TARGET_DIR", pathlib.Path(__file__).parent.parent / "target")
+sys.path.append(str(pathlib.Path(TARGET, "ci", "python")))
 
 
 class Fault(Exception):
@@ -41,6 +49,16 @@ class OwnTime:
             now = time.monotonic()
             # After a stall this may be asked before the thread has noticed.
             return now - self.stalled - self.late(now)
+
+
+def answer(engine, seconds, *position, **how):
+    """What `engine`, a SimpleEngine of python-chess, plays; the arguments are those of its `play`. That alone waits for
+    ever, unless its limit is a time for the move. Raises Fault after so many seconds."""
+    asked = asyncio.wait_for(engine.protocol.play(*position, **how), seconds)
+    try:
+        return asyncio.run_coroutine_threadsafe(asked, engine.protocol.loop).result()
+    except (asyncio.TimeoutError, TimeoutError):
+        raise Fault(f"no move after {seconds:.0f} s") from None
 
 
 def clock(text):

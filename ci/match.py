@@ -14,7 +14,8 @@ its name. After every pair and at the end the score is printed: wins, draws and 
 difference, and the bounds of 95% by Student's t, from the mean and the spread of the pairs' points (so that the
 influence of the opening on both games of a pair is counted once). If all pairs have the same points there are no
 bounds. A game ends by the rules, as a draw at the third occurrence of a position or by the fifty-move rule, or as a
-draw after --plies plies. With --clock, an engine that exceeds its time loses.
+draw after --plies plies. With --clock, an engine that exceeds its time loses; one that does not answer at all ends the
+match with an error.
 """
 import argparse
 import contextlib
@@ -29,14 +30,19 @@ import statistics
 import sys
 import time
 
-import chess
-import chess.engine
-import chess.pgn
-
-from games import clock
+from games import Fault, answer, clock
 from identity import files
 
+try:
+    import chess
+    import chess.engine
+    import chess.pgn
+except ImportError:
+    sys.exit("match.py: the Python module chess is missing: ci/install, or pip install chess")
+
 SLACK = 0.05  # seconds below zero that are accepted as delay of the pipe
+LATE_S = 60.0  # an engine that has not answered so long after its time was over never will
+PATIENCE_S = 3600.0  # for a move without a clock
 
 
 def openings(path):
@@ -89,7 +95,8 @@ def play(white, black, opening, o):
                 white_clock=white_left, black_clock=black_left, white_inc=o.clock[1], black_inc=o.clock[1]
             )
         begun = time.monotonic()
-        move = (white, black)[mover].play(board, limit, game=game).move
+        patience = left[mover] + LATE_S if left else PATIENCE_S
+        move = answer((white, black)[mover], patience, board, limit, game=game).move
         if left:
             left[mover] -= time.monotonic() - begun
             if left[mover] < -SLACK:
@@ -217,6 +224,8 @@ def main():
     if not (o.first and o.second and o.book and o.out) or (o.nodes is None) == (o.clock is None):
         a.error("give --first, --second, --book, --out and one of --nodes and --clock")
     book = list(dict.fromkeys(openings(o.book)))
+    if o.games < 2:
+        a.error("--games: expected at least 2, each opening's two")
     if o.games // 2 > len(book):
         a.error(f"--games: {o.book} has {len(book)} openings, for {2 * len(book)} games at most")
     random.Random(o.seed).shuffle(book)
@@ -228,11 +237,14 @@ def main():
     with open(o.out + ".new", "w") as f:
         f.writelines(json.dumps(line) + "\n" for line in [{"match": wanted}, *games])
     os.replace(o.out + ".new", o.out)
-    with contextlib.ExitStack() as stack:
-        engines = [start(*engine, stack) for engine in ((o.first, o.first_option), (o.second, o.second_option))]
-        play_on(engines, book, games, o)
-        for engine in engines:
-            engine.quit()
+    try:
+        with contextlib.ExitStack() as stack:
+            engines = [start(*engine, stack) for engine in ((o.first, o.first_option), (o.second, o.second_option))]
+            play_on(engines, book, games, o)
+            for engine in engines:
+                engine.quit()
+    except Fault as fault:
+        sys.exit(f"match.py: {fault}")
 
 
 if __name__ == "__main__":

@@ -21,16 +21,18 @@ import shlex
 import sys
 import tempfile
 
+from games import Fault, OwnTime, answer, clock, program
+
 try:
     import chess
     import chess.engine
 except ImportError:
     sys.exit("polyglot_game.py: the Python module chess is missing: ci/install, or pip install chess")
 
-from games import Fault, OwnTime, clock, program
-
 # The time that an engine has to start, including the first kernel build on a slow driver, and to answer.
 START_S = 120.0
+# An engine that has not answered so long after its time was over never will.
+LATE_S = 60.0
 CONFIGURATION = """[PolyGlot]
 EngineDir = {here}
 EngineCommand = {command}
@@ -69,7 +71,7 @@ def play(engines, base, increment, moves):
             white_clock=left[0], black_clock=left[1], white_inc=increment, black_inc=increment
         )
         begun = own.now()
-        move = engines[side].play(board, limit, ponder=True).move
+        move = answer(engines[side], left[side] + LATE_S, board, limit, ponder=True).move
         left[side] -= own.now() - begun
         least = min(least, left[side])
         if left[side] < 0:

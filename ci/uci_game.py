@@ -17,13 +17,13 @@ import random
 import re
 import sys
 
+from games import Fault, OwnTime, clock, positive
+
 try:
     import chess
     import chess.engine
 except ImportError:
     sys.exit("uci_game.py: the Python module chess is missing: ci/install, or pip install chess")
-
-from games import Fault, OwnTime, clock, positive
 
 # The time that an engine has to start, including the first kernel build on a slow driver, and to answer without a
 # clock.
@@ -193,6 +193,13 @@ async def start(command):
         raise Fault(f"no uciok after {START_S:.0f} s") from None
 
 
+async def ready(engine):
+    try:
+        await asyncio.wait_for(engine.ping(), START_S)
+    except asyncio.TimeoutError:
+        raise Fault(f"no readyok after {START_S:.0f} s") from None
+
+
 async def quit_(engine):
     try:
         await asyncio.wait_for(engine.quit(), 10)
@@ -207,7 +214,7 @@ async def match(arguments, transcript):
     engines = {side: await start(arguments.command) for side in chess.COLORS}
     # Load the network and build the kernels before any clock runs.
     for engine in engines.values():
-        await asyncio.wait_for(engine.ping(), START_S)
+        await ready(engine)
     result = await play_games(engines, arguments, random.Random(arguments.seed), transcript)
     for engine in engines.values():
         await quit_(engine)
