@@ -103,15 +103,15 @@ def differences(one, answer):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--games", type=int, default=40)
-    parser.add_argument("--plies", type=int, default=60, help="longest game")
-    parser.add_argument("--visits", type=int, default=100)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=40, help="(40)")
+    parser.add_argument("--plies", type=int, default=60, help="longest game (60)")
+    parser.add_argument("--visits", type=int, default=100, help="of each position (100)")
     parser.add_argument("--round", type=int, default=1, help="games that are searched by one and then by the other")
-    parser.add_argument("--uci-threads", type=int, default=1)
-    parser.add_argument("--parallel", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--least", type=float, default=1.5)
+    parser.add_argument("--uci-threads", type=int, default=1, help="Threads of the engine by UCI (1)")
+    parser.add_argument("--parallel", type=int, default=0, help="positions at a time in analysis; 0: as it chooses")
+    parser.add_argument("--seed", type=int, default=1, help="of the games (1)")
+    parser.add_argument("--least", type=float, default=1.5, help="times as fast as UCI (1.5)")
     parser.add_argument("command", nargs="+", help="the engine and its options, after --")
     args = parser.parse_args()
     analysis = Analysis([args.command[0], "analysis", *args.command[1:], *SAME, "--threads=1", f"--parallel={args.parallel}"])

@@ -7,6 +7,7 @@ registers than MOST_REGISTERS says, for the more it has, the fewer are on a unit
 With --list it prints the instructions and registers of each kernel.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -194,6 +195,9 @@ def of_nvidia(assembly):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print what each kernel takes")
+    arguments = parser.parse_args()
     clang = next((clang for clang in CLANGS if shutil.which(clang)), None)
     if clang is None or not LIBCLC.exists():
         missing = "clang or libclc is not here (they come with Debian's pocl-opencl-icd and mesa-opencl-icd)"
@@ -223,7 +227,7 @@ def main():
                 bad.append(f"{gpu}, {of}: expected a kernel at least, found none")
             for name, instructions, registers, wrong in kernels:
                 count = f"{instructions} instructions" + (f", {registers} registers" if registers else "")
-                if "--list" in sys.argv[1:]:
+                if arguments.list:
                     print(f"{gpu:6} {standard} {name:18} {count:38} {options}")
                 most = MOST_REGISTERS.get(name, MOST_REGISTERS.get(family, FEW_REGISTERS))
                 if registers and registers > most:

@@ -42,10 +42,10 @@ COLORS = ["black", "white"]
 class Engine:
     """A process that speaks GTP."""
 
-    def __init__(self, name, command):
+    def __init__(self, name, command, stderr=None):
         self.name = name
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
         )
         self.lines = queue.Queue()
         threading.Thread(target=self.listen, daemon=True).start()
@@ -204,7 +204,7 @@ def main():
         engines.append(Engine("the engine", arguments.command))
         command = [program("gnugo"), "--mode", "gtp", "--never-resign", "--level", str(arguments.level), *RULES[arguments.rules][1]]
         command += ["--seed", str(arguments.seed)]
-        engines.append(Engine("GNU Go", command))
+        engines.append(Engine("GNU Go", command, stderr=subprocess.DEVNULL))
         play_games(*engines, arguments)
         for engine in engines:
             engine.quit()

@@ -38,9 +38,10 @@ RUNS = [
 
 def build_gemm():
     """Builds the benchmark of the gemm crate."""
+    manifest = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gemm", "Cargo.toml")
     target = os.path.abspath(os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "ci", "gemm"))
     subprocess.run(
-        ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", "ci/gemm/Cargo.toml", "--target-dir", target],
+        ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", manifest, "--target-dir", target],
         check=True,
     )
     return os.path.join(target, "release", "gemm-yardstick")
@@ -180,6 +181,8 @@ def main():
         for line in rounds:
             found.setdefault(tuple(line[:4]), []).append(line[4:])
     measure(arguments, gemm, blas, tell)
+    if not found:
+        sys.exit(f"inference.py: no run has {arguments.only!r} in its name")
     table(found)
 
 

@@ -78,10 +78,10 @@ def parse():
     parser.add_argument("--longest", type=float, default=0.1, help="seconds before something is asked (default: 0.1)")
     parser.add_argument("--full", type=int, default=0, metavar="N", help="per mille that the tree must come to")
     parser.add_argument("--load", type=int, default=0, help="busy loops beside the engine, at its own priority")
-    parser.add_argument("--isready-limit", type=float, metavar="MS", default=float("inf"))
-    parser.add_argument("--stop-limit", type=float, metavar="MS", default=float("inf"))
+    parser.add_argument("--isready-limit", type=float, metavar="MS", default=float("inf"), help="of the worst answer")
+    parser.add_argument("--stop-limit", type=float, metavar="MS", default=float("inf"), help="of the worst answer")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="set by UCI first")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of positions and waiting times (default: 1)")
     parser.add_argument("command", nargs="+", help="the engine and its arguments, after --")
     arguments = parser.parse_args()
     if arguments.samples < 2:

@@ -17,14 +17,17 @@ import sys
 
 # Licences that ask for no more than a notice.
 ALLOWED = {
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unicode-3.0",
-    "Unlicense", "Zlib",
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "NCSA",
+    "Unicode-3.0", "Unlicense", "Zlib",
 }
+# Workspaces of their own, none of which is in the program or the libraries.
+OTHERS = ["fixtures/firmware", "fuzz", "ci/gemm"]
 LIST = pathlib.Path(__file__).resolve().parent.parent / "THIRD-PARTY.md"
 HEAD = """# Crates of others
 
-What the programs and libraries here are built from, on any system: `ci/licences.py` writes this file, and `ci/lint`
-checks it. Every crate may be used under a licence that asks for no more than its notice.
+What the program and the libraries here are built from, on any system: `ci/licences.py` writes this file, and `ci/lint`
+checks it. Every crate may be used under a licence that asks for no more than its notice. (fixtures/firmware, fuzz and
+ci/gemm have dependencies of their own, in their Cargo.lock. They are checked in the same way, but not listed.)
 
 | crate | version | licence | repository |
 |---|---|---|---|
@@ -80,10 +83,10 @@ def counts(dependency):
     return any(kind["kind"] is None and kind["target"] != "cfg(loom)" for kind in dependency["dep_kinds"])
 
 
-def crates():
-    """The crates of others, by name and version."""
+def crates(workspace):
+    """The crates of others that a workspace needs, by name and version."""
     command = ["cargo", "metadata", "--all-features", "--locked", "--format-version", "1"]
-    told = json.loads(subprocess.run(command, cwd=LIST.parent, stdout=subprocess.PIPE, check=True).stdout)
+    told = json.loads(subprocess.run(command, cwd=workspace, stdout=subprocess.PIPE, check=True).stdout)
     nodes = {node["id"]: node["deps"] for node in told["resolve"]["nodes"]}
     found, open_ = set(), list(told["workspace_members"])
     while open_:
@@ -99,10 +102,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing, and fail if the file is another one")
     check = parser.parse_args().check
-    found = crates()
-    wrong = [f"{p['name']} {p['version']}: {p['license']}" for p in found if not allowed(p["license"] or "")]
-    if wrong or not found:
-        sys.exit(f"licences.py: not allowed: {'; '.join(wrong) or 'no crates at all'}")
+    found = crates(LIST.parent)
+    for workspace in ["", *OTHERS]:
+        some = crates(LIST.parent / workspace)
+        wrong = [f"{p['name']} {p['version']}: {p['license']}" for p in some if not allowed(p["license"] or "")]
+        if wrong or not some:
+            sys.exit(f"licences.py: {workspace or 'here'}, not allowed: {'; '.join(wrong) or 'no crates at all'}")
     rows = [f"| {p['name']} | {p['version']} | {p['license']} | {p['repository'] or ''} |\n" for p in found]
     text = HEAD + "".join(rows)
     if not check:

@@ -43,6 +43,8 @@ def main():
     parser.add_argument("--perft", default="target/release/examples/perft", help="the yardstick's program")
     parser.add_argument("engine", nargs="+", help="after --: the engine and its options")
     arguments = parser.parse_args()
+    if arguments.rounds < 2:
+        parser.error("--rounds: expected at least 2")
     program, *options = arguments.engine
     search = [program, "bench", *POSITION, "--nodes", arguments.nodes, "--rounds", "3", "--nncache=0", *options]
     rounds = []
