@@ -10,9 +10,9 @@ use crate::fields::Object;
 /// every position of a game of 10,000 plies, each with a priority, has 30,000.
 pub const MOST_VALUES: usize = 1 << 16;
 
-/// The longest id, and the longest name of a session, in bytes. They are kept with each query, each search and each
-/// session, and written with each answer.
-pub const LONGEST_ID: usize = 1 << 16;
+/// The longest id, in bytes. It is kept with each query, each search and each session, and written with each answer.
+/// KataGo takes any, and its recorded conversations have one of a million bytes.
+const LONGEST_ID: usize = 1 << 20;
 
 /// Longest part of a bad line that its error repeats, in bytes.
 const LONGEST_QUOTE: usize = 200;
@@ -214,7 +214,7 @@ mod tests {
         let of = |length: usize| format!(r#"{{"id":"{}"}}"#, "a".repeat(length));
         assert_eq!(read(&InputLine::Text(of(LONGEST_ID))).unwrap().unwrap().0.len(), LONGEST_ID);
         let long = refusal(&of(LONGEST_ID + 1));
-        assert_eq!((&long.error[..], long.id), ("Request has an \"id\" of 65537 bytes, more than 65536", None));
+        assert_eq!((&long.error[..], long.id), ("Request has an \"id\" of 1048577 bytes, more than 1048576", None));
     }
 
     #[test]

@@ -11,7 +11,6 @@ use crate::analysis::due::Reports;
 use crate::analysis::go;
 use crate::analysis::overriding::{self, UNUSED, unset};
 use crate::analysis::queue::QueuedQuery;
-use crate::analysis::request::LONGEST_ID;
 use crate::analysis::turns::{Accepted, Read, prioritized, turns};
 use crate::engine::{Restrictions, Settings};
 use crate::fields::{BadField, Fields, Object, ROOT_FPU, integer};
@@ -48,6 +47,9 @@ const FIELDS: [&str; 26] = [
     "terminateId",
     "turnNumbers",
 ];
+
+/// The longest name of a session, in bytes.
+const LONGEST_NAME: usize = 1 << 16;
 
 /// Said of fields that have a meaning in Go. A client that always sends them makes no mistake.
 const WITHOUT_MEANING: &str =
@@ -217,8 +219,8 @@ impl Defaults {
         let reports = Reports::read(fields)?;
         let turns = prioritized(fields, turns)?;
         let rules = moves::rules(fields).map_err(with_hint)?;
-        let expected = format!("Must be a string of at most {LONGEST_ID} bytes");
-        let name = |value| Value::as_str(value).filter(|name| name.len() <= LONGEST_ID).map(str::to_string);
+        let expected = format!("Must be a string of at most {LONGEST_NAME} bytes");
+        let name = |value| Value::as_str(value).filter(|name| name.len() <= LONGEST_NAME).map(str::to_string);
         let session = fields.read("session", &expected, name)?;
         self.warn(fields, &unknown, &fixed, warnings);
         // Illegal moves are still written as moves of chess, so that no hint is needed.
