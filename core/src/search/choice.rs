@@ -186,7 +186,7 @@ impl<R: Repository> Search<R> {
         let temperature = params.temperature.at(ply);
         if temperature > 0.0 {
             let uniform = Random::stream(params.seed, CHOICE_STREAM + u64::from(ply)).uniform();
-            let fpu = self.root_fpu();
+            let fpu = self.root().map_or(0.0, |root| root.read(|root| self.root_urgency(root)));
             let candidate = |e: &EdgeView<'_, R>| {
                 let q = e.q(params.draw_score).unwrap_or(fpu);
                 Candidate { n: e.completed(), q, p: e.p() }
@@ -213,12 +213,6 @@ impl<R: Repository> Search<R> {
         };
         let open = self.root_edges()?.filter(|edge| certainty(edge) == Certainty::Open);
         lcb.choose(open.map(|edge| (edge, visited(&edge))), draw_score)
-    }
-
-    /// The first-play urgency at the root: the value of an unvisited move.
-    fn root_fpu(&self) -> f32 {
-        let Some(root) = self.root() else { return 0.0 };
-        puct::fpu(self.params().root_fpu(), root.value().q(self.params().draw_score), root.visited_policy())
     }
 
     /// Fills `ranked` to its capacity with the best root edges that may be searched, the best first: that is the one to

@@ -7,7 +7,7 @@
 use super::settle::Refused;
 use super::worth::{below, own};
 use super::{NodeView, Search};
-use crate::evaluate::{Move, Value};
+use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bound, EdgeValue, Key, Naming, Node, Repository, Sums, Visit};
 
 impl<R: Repository> Search<R> {
@@ -52,7 +52,10 @@ impl<R: Repository> Search<R> {
         self.root = Some(new);
         self.lift_restrictions();
         self.start_epoch();
-        Ok(self.visits())
+        let visits = self.visits();
+        // Visits that were counted at the old root alone are gone.
+        self.visits_before = self.visits_before.min(visits);
+        Ok(visits)
     }
 
     /// Makes an edge of the old root one of the new root's, if its move is in `moves`.
@@ -85,7 +88,8 @@ impl<R: Repository> Search<R> {
     }
 
     /// Makes a node's own evaluation worth `own_value` from now on, from its side to move; and likewise the visits that
-    /// are not counted below it. A result that is certain stays as it is.
+    /// are not counted below it. A result that is certain stays as it is, and so does a draw by repetition: of the games
+    /// that have ended, only a score has a value that may be another one.
     ///
     /// The edges that lead to the node do not learn of it: see [`Search::revalue_edge`].
     pub fn revalue(&mut self, node: Key, own_value: Value) {
@@ -94,9 +98,13 @@ impl<R: Repository> Search<R> {
         if here.n() == 0 || is_certain {
             return;
         }
-        if here.ending().is_some() {
-            let n = here.n();
-            return here.settle(n, own_value);
+        match here.ending() {
+            None => {}
+            Some(Ending::Scored) => {
+                let n = here.n();
+                return here.settle(n, own_value);
+            }
+            Some(_) => return,
         }
         let (n, _) = own(&here);
         let (_, sums) = below(&here);

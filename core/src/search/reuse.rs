@@ -8,7 +8,8 @@ use crate::repository::{Bounds, Key, Naming, Node, Repository, Sums};
 impl<R: Repository> Search<R> {
     /// Makes the position after `moves` the root, because the game went on by them: the tree below it is kept, the rest
     /// is freed. Returns the number of visits that the new root has already. What was said of the old root's moves
-    /// ([`Search::set_root_moves`], [`Search::set_remaining_playouts`]) is forgotten.
+    /// ([`Search::set_root_moves`], [`Search::set_remaining_playouts`]) is forgotten, unless `moves` is empty and the
+    /// root stays.
     ///
     /// From now on lines begin at the new root, those of an [`Evaluator`](crate::Evaluator) and those of events
     /// ([`Event::moves`](super::Event::moves)) alike: whoever answers them has to play `moves`, too. The search can't

@@ -112,18 +112,35 @@ impl<R: Repository> Search<R> {
             Some(rules) => best_allowed(node, rules, |edge, value| score.of(edge, value)),
         };
         let (q, visited_policy) = match worth {
-            Some(worth) => {
-                let visited_policy = match plies {
-                    0 => self.visited_at_root(node, &seen),
-                    _ => seen.visited_policy.min(1.0),
-                };
-                (self.held_against(node, worth, visited_policy).q(draw_score), visited_policy)
-            }
+            Some(worth) => self.held_against_by(node, plies, worth, &seen),
             None if plain => (node.mean_wl(), seen.visited_policy),
             None => (node.mean().q(draw_score), seen.visited_policy),
         };
         let fpu = puct::fpu(fpu, q, visited_policy);
         best_choice(node, seen, fpu, exploration, rules.as_ref())
+    }
+
+    /// The Q that unvisited moves of a node which is worth `worth` are compared with, and the sum of the visited priors.
+    #[cold]
+    #[inline(never)]
+    fn held_against_by(&self, node: &impl Node, plies: usize, worth: Value, seen: &BestSeen) -> (f32, f32) {
+        let visited_policy = match plies {
+            0 => self.visited_at_root(node, seen),
+            _ => seen.visited_policy.min(1.0),
+        };
+        (self.held_against(node, worth, visited_policy).q(self.draw_score_at(plies)), visited_policy)
+    }
+
+    /// First-play urgency at the root: the value of an unvisited move, as [`Search::choose`] has it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn root_urgency(&self, root: &impl Node) -> f32 {
+        let seen = best_seen(root, |_, _| 0.0);
+        let (q, visited_policy) = match self.counts_alike {
+            true => (root.mean().q(self.draw_score_at(0)), seen.visited_policy),
+            false => self.held_against_by(root, 0, self.worth_here(root, &None), &seen),
+        };
+        puct::fpu(self.params.root_fpu(), q, visited_policy)
     }
 
     /// How the edges of a node are scored.

@@ -74,11 +74,14 @@ impl<R: Repository> Search<R> {
         Ok(())
     }
 
-    /// Takes back a playout that collided, or whose leaf can't be answered.
+    /// Takes back a playout that collided, or whose leaf can't be answered. One that [was settled](Search::settle) is
+    /// brought back instead: its leaf has counted the visit.
     pub fn cancel<const PLIES: usize>(&self, event: &mut Event<PLIES>) {
         if event.epoch == self.epoch && event.stage != Stage::Idle {
-            if let (Some(leaf), Stage::Leaf) = (event.leaf, event.stage) {
-                self.repository.lock(leaf).set_pending(false);
+            match (event.leaf, event.stage) {
+                (_, Stage::Answered { .. }) => return self.bring_back(core::slice::from_mut(event)),
+                (Some(leaf), Stage::Leaf) => self.repository.lock(leaf).set_pending(false),
+                _ => {}
             }
             self.undo(event);
         }

@@ -43,7 +43,7 @@ impl SmartPruning {
     }
 
     /// The first `playouts` playouts were done while the opponent thought (`ponderhit`): they say nothing of the speed
-    /// under the move's own clock.
+    /// under the move's own clock. If no time is limited they count like all others.
     pub fn behind(self, playouts: u64) -> Self {
         Self { before: playouts, ..self }
     }

@@ -235,6 +235,26 @@ fn the_root_has_its_own_exploration_and_no_other_node_has_it() {
     }
 }
 
+/// Where the root's priors add up to another number than 1, the sum of the visited ones is a part of all, and never
+/// more: in the search and where chance chooses among visited moves and others.
+#[test]
+fn an_unvisited_root_move_is_held_against_a_part_of_the_priors() {
+    for sum in [0.5, 1.0, 2.0, 4.0] {
+        let params = Params { root_policy_sum: sum, fpu: Fpu::Reduction(0.4), ..Params::default() };
+        let mut game = RandomGame { seed: 3, width: 9, length: 30, endings: 0, ..RandomGame::of(0) };
+        on_both!(1000, 50_000, params, |search| {
+            search.run_game(&mut game, 12);
+            let root = search.root_node();
+            let visited = root.visited_policy();
+            assert!(root.visited().count() > 1 && (sum < 2.0 || visited > 1.0), "{visited} of {sum}");
+            let part = (visited / sum.max(1.0)).min(1.0);
+            let expected = puct::fpu(Fpu::Reduction(0.4), root.value().q(0.0), part);
+            let found = root.read(|root| search.root_urgency(root));
+            assert!((found - expected).abs() < 1e-6, "{sum}: {found} {expected}");
+        });
+    }
+}
+
 /// The scores that the formulas give to the root's visited edges, and the largest that they give to an edge that was
 /// not visited.
 fn scores<R: Repository>(search: &Search<R>) -> (List<f32>, Option<f32>) {

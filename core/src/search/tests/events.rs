@@ -52,6 +52,29 @@ fn who_advances_with_playouts_under_way_begins_anew() {
     }
 }
 
+/// An answer that has entered the tree counts, whether its event is brought back, cancelled or gathered anew: a leaf
+/// never has more visits than its edge.
+#[test]
+fn a_settled_playout_is_not_taken_back() {
+    for (seed, anew) in (0..20).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let mut game = RandomGame { endings: 0, length: 40, ..RandomGame::of(seed) };
+        on_both!(1000, 50_000, Params::default(), |search| {
+            run_in_batches(search, &mut game, 1, 50);
+            let before = search.visits();
+            let mut event = leaf(search);
+            let known = search.visits() - before;
+            let (answer, mut policy) = ask(&mut game, &mut event);
+            search.settle(&mut event, &answer, &mut policy).unwrap();
+            if anew {
+                let _ = search.gather(&mut event);
+            }
+            search.cancel(&mut event);
+            assert_eq!(search.visits(), before + known + 1, "seed {seed}");
+            audit(search, &Audit::drained(game));
+        });
+    }
+}
+
 #[test]
 fn an_answer_that_makes_no_sense_leaves_no_trace() {
     let mut game = RandomGame::of(6);

@@ -148,6 +148,23 @@ impl Evaluator for Cycle {
     }
 }
 
+/// Its `m` is the length of the cycle, which no other value may replace.
+#[test]
+fn a_two_fold_draw_can_not_be_given_another_value() {
+    on_both!(100, 5000, Params::default(), |search| {
+        search.run(&mut Cycle { before: 0 }, MostMoves::<4>, MostPlies::<32>, 20).unwrap();
+        let drawn = |node: &NodeView<'_, _>| node.ending() == Some(Ending::TwoFold);
+        let key = search.repository().nodes().find(drawn).map(|node| node.key()).expect("a repetition");
+        let before = search.node(key).value();
+        search.revalue(key, Value { wl: 0.7, d: 0.0, m: 0.0 });
+        assert_eq!(search.node(key).value(), before);
+        search.advance(&[Move(1), Move(1)]);
+        search.start_move();
+        search.run(&mut Cycle { before: 2 }, MostMoves::<4>, MostPlies::<32>, 1).unwrap();
+        assert_eq!(search.taken_back(), 16);
+    });
+}
+
 #[test]
 fn a_two_fold_draw_opens_when_its_cycle_reaches_behind_the_root() {
     on_both!(100, 5000, Params::default(), |search| {
