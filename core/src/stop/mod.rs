@@ -181,7 +181,8 @@ impl<S: Stopper> Stopper for Option<S> {
     }
 }
 
-/// The limits of one search. By default there is none: the search runs until it is told to stop.
+/// The limits of one search. By default there is none: the search runs until it is told to stop. Each search needs limits
+/// of its own, for some of them remember how it began.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Limits {
@@ -216,7 +217,9 @@ pub struct Decision {
     /// Why to stop now; `None`: go on.
     pub stop: Option<Reason>,
     /// How many playouts may still come, at least 1: a root move that is behind by more visits than that can't become
-    /// the best.
+    /// the best. Where smart pruning is on, it is for
+    /// [`Search::set_remaining_playouts`](crate::search::Search::set_remaining_playouts); without it all root moves are
+    /// searched to the end.
     pub remaining_playouts: u64,
 }
 
