@@ -186,7 +186,8 @@ impl Team {
     /// Wakes the helpers that sleep, and keeps them awake until the result is dropped. Without this call work is done,
     /// too, but by the caller alone.
     pub fn wake(&self) -> Awake<'_> {
-        self.shared.busy.store(true, Ordering::SeqCst);
+        // Not a store: QEMU lets the load overtake that of 64-bit ARM, and a helper would sleep on.
+        self.shared.busy.swap(true, Ordering::SeqCst);
         if self.shared.asleep.load(Ordering::SeqCst) > 0 {
             self.helpers.iter().for_each(|helper| helper.thread().unpark());
         }
