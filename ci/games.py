@@ -1,4 +1,4 @@
-"""What the scripts that play games share. To be imported before python-chess, so that the one of ci/install is found."""
+"""What the scripts that play games share. To be imported before python-chess, so that ci/install's is found."""
 
 import argparse
 import asyncio

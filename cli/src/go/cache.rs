@@ -119,7 +119,7 @@ impl State {
     /// Makes an evaluation young, in a new generation if the young one takes half of the room.
     fn admit(&mut self, key: u64, evaluation: &Evaluation) {
         let room = self.most_bytes / 2;
-        if self.young.taken() + Kept::new(0, evaluation).bytes() > room {
+        if self.young.taken() + bytes(1, evaluation.policy.len() + evaluation.ownership.len()) > room {
             mem::swap(&mut self.young, &mut self.old);
             self.counts.evictions += self.young.known.len() as u64;
             self.young.forget();

@@ -675,11 +675,9 @@ OncillaStatus oncilla_settle_transposition(const struct OncillaSearch *search,
                                            uint32_t *joined);
 
 // Brings events to the root that are settled, or that met a node whose value was known. If they share ancestors, these
-// are written for all of them together. The pointers in the array are reordered; events that wait for something else are
-// left as they are.
-OncillaStatus oncilla_bring_back(const struct OncillaSearch *search,
-                                 struct OncillaEvent **events,
-                                 size_t count);
+// are written for all of them together. The pointers in the array are reordered; events that wait for something else
+// are left as they are.
+OncillaStatus oncilla_bring_back(const struct OncillaSearch *search, struct OncillaEvent **events, size_t count);
 
 // Does the work of oncilla_settle and oncilla_bring_back for one event.
 OncillaStatus oncilla_answer(const struct OncillaSearch *search,
@@ -688,10 +686,9 @@ OncillaStatus oncilla_answer(const struct OncillaSearch *search,
                              float *policy,
                              size_t count);
 
-// Takes back a playout that collided, or whose leaf can't be answered. One that was settled is brought back instead, for
-// its leaf has counted the visit. If the event is not under way, this changes nothing.
-OncillaStatus oncilla_cancel(const struct OncillaSearch *search,
-                             struct OncillaEvent *event);
+// Takes back a playout that collided, or whose leaf can't be answered. One that was settled is brought back instead,
+// for its leaf has counted the visit. If the event is not under way, this changes nothing.
+OncillaStatus oncilla_cancel(const struct OncillaSearch *search, struct OncillaEvent *event);
 
 // Sets the function that is told of a panic in any thread; NULL for none. A panic is a fault of Oncilla's. After it,
 // nothing may be used that the function which panicked was called with. An archive that was built without the feature

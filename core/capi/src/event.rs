@@ -410,8 +410,8 @@ pub unsafe extern "C" fn oncilla_settle_transposition(
 }
 
 /// Brings events to the root that are settled, or that met a node whose value was known. If they share ancestors, these
-/// are written for all of them together. The pointers in the array are reordered; events that wait for something else are
-/// left as they are.
+/// are written for all of them together. The pointers in the array are reordered; events that wait for something else
+/// are left as they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_bring_back(
     search: *const OncillaSearch,
@@ -440,8 +440,8 @@ pub unsafe extern "C" fn oncilla_answer(
     attempt(|| unsafe { answer_with(Search::answer, search, event, answer, policy, count) })
 }
 
-/// Takes back a playout that collided, or whose leaf can't be answered. One that was settled is brought back instead, for
-/// its leaf has counted the visit. If the event is not under way, this changes nothing.
+/// Takes back a playout that collided, or whose leaf can't be answered. One that was settled is brought back instead,
+/// for its leaf has counted the visit. If the event is not under way, this changes nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oncilla_cancel(search: *const OncillaSearch, event: *mut OncillaEvent) -> OncillaStatus {
     attempt(|| {

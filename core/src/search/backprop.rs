@@ -31,9 +31,9 @@ struct Rare {
 
 impl<R: Repository> Search<R> {
     /// The second half of [`Search::answer`], for many events at once: each of them settled, or
-    /// [`Known`](super::Gathered::Known). If they share ancestors, an ancestor is written once for all of them (or a few
-    /// times, where some of them end on the way because they only restored what was folded). The events' order in the
-    /// slice changes; events of other kinds are left as they are.
+    /// [`Known`](super::Gathered::Known). If they share ancestors, an ancestor is written once for all of them (or a
+    /// few times, where some of them end on the way because they only restored what was folded). The events' order in
+    /// the slice changes; events of other kinds are left as they are.
     pub fn bring_back<const PLIES: usize, E: BorrowMut<Event<PLIES>>>(&self, events: &mut [E]) {
         self.bring_back_to(0, events);
     }

@@ -322,8 +322,9 @@ impl Params {
     /// True if each visit counts one, and both the value of unvisited moves and exploration are derived from the plain
     /// mean and from priors whose sum is 1, as in Lc0.
     pub(super) fn counts_alike(&self) -> bool {
-        let by_visits = self.explored == Explored::Visits && self.root_policy_sum == 1.0;
-        self.weighing.is_off() && self.fpu_parent_power == 0.0 && self.deviation.is_none() && by_visits
+        let by_visits = self.explored == Explored::Visits && self.deviation.is_none();
+        let by_mean = self.weighing.is_off() && self.fpu_parent_power == 0.0 && self.root_policy_sum == 1.0;
+        by_visits && by_mean
     }
 
     /// Checks the parameters of the choice of the move to play.

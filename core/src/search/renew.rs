@@ -5,7 +5,7 @@
 //! score expected at the root. When the game goes on, another position is the root.
 
 use super::settle::Refused;
-use super::worth::{below, own};
+use super::worth::below;
 use super::{NodeView, Search};
 use crate::evaluate::{Ending, Move, Value};
 use crate::repository::{Bound, EdgeValue, Key, Naming, Node, Repository, Sums, Visit};
@@ -94,21 +94,16 @@ impl<R: Repository> Search<R> {
     /// The edges that lead to the node do not learn of it: see [`Search::revalue_edge`].
     pub fn revalue(&mut self, node: Key, own_value: Value) {
         let mut here = self.repository.lock(node);
-        let is_certain = here.ending().is_some() && here.bounds().closed();
-        if here.n() == 0 || is_certain {
-            return;
-        }
+        let n = here.n();
         match here.ending() {
-            None => {}
-            Some(Ending::Scored) => {
-                let n = here.n();
-                return here.settle(n, own_value);
+            _ if n == 0 => {}
+            None => {
+                let (visits, sums) = below(&here);
+                here.set_sums(sums.plus(Sums::of(own_value, n.saturating_sub(visits))));
             }
-            Some(_) => return,
+            Some(Ending::Scored) if !here.bounds().closed() => here.settle(n, own_value),
+            Some(_) => {}
         }
-        let (n, _) = own(&here);
-        let (_, sums) = below(&here);
-        here.set_sums(sums.plus(Sums::of(own_value, n)));
     }
 
     /// Makes the edge of a move that was visited worth `value` from now on, given from the child's side to move. When

@@ -181,8 +181,8 @@ impl<S: Stopper> Stopper for Option<S> {
     }
 }
 
-/// The limits of one search. By default there is none: the search runs until it is told to stop. Each search needs limits
-/// of its own, for some of them remember how it began.
+/// The limits of one search. By default there is none: the search runs until it is told to stop. Each search needs
+/// limits of its own, for some of them remember how it began.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Limits {
